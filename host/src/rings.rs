@@ -20,20 +20,20 @@ use crate::cli::{Ring, TestArguments};
 use crate::failure::Outcome;
 use crate::json;
 use crate::tree::Tree;
-use tally::Tally;
+use tally::TestCounts;
 
 /// Runs the rings that are asked for; 1 if a test failed. The last line is `N passed, N failed`.
 pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
     // The paged ring takes long, and the linux ring has a sample of it.
     let wants = |ring: Ring| arguments.ring.contains(&ring) || arguments.ring.is_empty() && !matches!(ring, Ring::Paged);
     let filter = arguments.filter.as_deref().unwrap_or("");
-    let mut tally = Tally::default();
+    let mut tally = TestCounts::default();
     let needs_system = [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Linux, Ring::Paged, Ring::Discs].into_iter().any(wants);
     let (tested, built) = std::thread::scope(|scope| {
         // The system is built while this machine's tests run: each leaves a processor idle now and
         // then.
         let builder = needs_system.then(|| scope.spawn(|| builds::ensure(tree)));
-        let tested = if wants(Ring::Host) { on_this_machine(tree, filter, arguments.jobs as usize) } else { Ok(Tally::default()) };
+        let tested = if wants(Ring::Host) { on_this_machine(tree, filter, arguments.jobs as usize) } else { Ok(TestCounts::default()) };
         (tested, builder.map(|builder| builder.join()))
     });
     tally.add(tested?);
@@ -48,7 +48,7 @@ pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
     Ok(i32::from(tally.failed > 0))
 }
 
-fn on_this_machine(tree: &Tree, filter: &str, jobs: usize) -> Outcome<Tally> {
+fn on_this_machine(tree: &Tree, filter: &str, jobs: usize) -> Outcome<TestCounts> {
     let mut tally = host::run(tree, filter, jobs)?;
     tally.add(models::run(tree, filter, jobs)?);
     Ok(tally)
@@ -59,9 +59,9 @@ fn in_system(
     products: &builds::Products,
     arguments: &TestArguments,
     wants: &dyn Fn(Ring) -> bool,
-) -> Outcome<Tally> {
+) -> Outcome<TestCounts> {
     let filter = arguments.filter.as_deref().unwrap_or("");
-    let mut tally = Tally::default();
+    let mut tally = TestCounts::default();
     if wants(Ring::Conformance) {
         tally.add(system::conformance(products, filter, arguments.jobs as usize)?);
     }

@@ -3,14 +3,14 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::tally::Tally;
+use super::tally::TestCounts;
 use crate::failure::{Class, Failure, Outcome};
 
 /// Does `work` for each item, `jobs` of them at once, and adds up what they come to. After a
 /// failure nothing new is begun.
-pub fn each<T: Sync>(items: &[T], jobs: usize, work: impl Fn(&T) -> Outcome<Tally> + Sync) -> Outcome<Tally> {
+pub fn each<T: Sync>(items: &[T], jobs: usize, work: impl Fn(&T) -> Outcome<TestCounts> + Sync) -> Outcome<TestCounts> {
     let next = AtomicUsize::new(0);
-    let sum = Mutex::new(Ok(Tally::default()));
+    let sum = Mutex::new(Ok(TestCounts::default()));
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {
@@ -39,9 +39,9 @@ mod tests {
     #[test]
     fn all_are_done_and_counted() {
         let items: Vec<usize> = (0..100).collect();
-        let one = |item: &usize| Ok(Tally { passed: *item, failed: 1 });
-        assert_eq!(each(&items, 3, one).ok(), Some(Tally { passed: 4950, failed: 100 }));
-        assert_eq!(each(&items[..0], 3, one).ok(), Some(Tally::default()));
+        let one = |item: &usize| Ok(TestCounts { passed: *item, failed: 1 });
+        assert_eq!(each(&items, 3, one).ok(), Some(TestCounts { passed: 4950, failed: 100 }));
+        assert_eq!(each(&items[..0], 3, one).ok(), Some(TestCounts::default()));
     }
 
     #[test]
@@ -49,7 +49,7 @@ mod tests {
         let done = AtomicUsize::new(0);
         let failing = |item: &usize| {
             done.fetch_add(1, Ordering::Relaxed);
-            if *item == 0 { Err(Failure::new(Class::Machine, "no".to_string())) } else { Ok(Tally::default()) }
+            if *item == 0 { Err(Failure::new(Class::Machine, "no".to_string())) } else { Ok(TestCounts::default()) }
         };
         assert!(each(&(0..1000).collect::<Vec<_>>(), 1, failing).is_err());
         assert_eq!(done.into_inner(), 1);

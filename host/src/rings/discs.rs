@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::tally::Tally;
+use super::tally::TestCounts;
 use super::system::describe;
 use crate::builds::Products;
 use crate::cli::{GuestArguments, MachineArguments};
@@ -20,8 +20,8 @@ const FIRMWARE: &str = "/usr/share/ovmf/OVMF.fd";
 const WORD: &str = "booted-from-a-disc";
 
 /// Boots one disc with both kinds of firmware.
-pub fn run(products: &Products, filter: &str) -> Outcome<Tally> {
-    let mut tally = Tally::default();
+pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
+    let mut tally = TestCounts::default();
     let firmwares = [("a disc boots under a BIOS", None), ("a disc boots under UEFI", Some(PathBuf::from(FIRMWARE)))];
     let wanted: Vec<_> = firmwares.into_iter().filter(|(name, _)| name.contains(filter)).collect();
     if wanted.is_empty() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::beside;
-use super::tally::Tally;
+use super::tally::TestCounts;
 use crate::failure::{Class, Context, Outcome};
 use crate::toolchain::Toolchain;
 use crate::tree::Tree;
@@ -14,11 +14,11 @@ use crate::tree::Tree;
 ///
 /// While the tests of one run another can be built; cargo itself sees to it that no two are built
 /// at once.
-pub fn run(tree: &Tree, filter: &str, jobs: usize) -> Outcome<Tally> {
+pub fn run(tree: &Tree, filter: &str, jobs: usize) -> Outcome<TestCounts> {
     let toolchain = Toolchain::from_environment();
     beside::each(&members(tree)?, jobs, |member| match targets(&tree.path(member)) {
         Some(only) => test_crate(tree, &toolchain, member, only, filter),
-        None => Ok(Tally::default()),
+        None => Ok(TestCounts::default()),
     })
 }
 
@@ -42,7 +42,7 @@ fn targets(folder: &Path) -> Option<&'static [&'static str]> {
     }
 }
 
-fn test_crate(tree: &Tree, toolchain: &Toolchain, member: &str, only: &[&str], filter: &str) -> Outcome<Tally> {
+fn test_crate(tree: &Tree, toolchain: &Toolchain, member: &str, only: &[&str], filter: &str) -> Outcome<TestCounts> {
     let manifest = tree.path(member).join("Cargo.toml");
     let mut command = toolchain.cargo(tree, "tests");
     command.args(["test", "--quiet", "--no-fail-fast", "--manifest-path"]).arg(manifest).args(only);
@@ -63,8 +63,8 @@ fn test_crate(tree: &Tree, toolchain: &Toolchain, member: &str, only: &[&str], f
 }
 
 /// Adds up cargo's lines `test result: ok. 3 passed; 0 failed; ...`.
-fn sum(text: &str) -> Tally {
-    let mut tally = Tally::default();
+fn sum(text: &str) -> TestCounts {
+    let mut tally = TestCounts::default();
     for line in text.lines().filter(|line| line.starts_with("test result:")) {
         let number = |what: &str| {
             let words: Vec<&str> = line.split([' ', ';']).collect();
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn results_add_up() {
         let text = "x\ntest result: ok. 3 passed; 0 failed; 0 ignored\n\ntest result: FAILED. 4 passed; 2 failed; 0 ignored\n";
-        assert_eq!(sum(text), Tally { passed: 7, failed: 2 });
+        assert_eq!(sum(text), TestCounts { passed: 7, failed: 2 });
     }
 
     #[test]

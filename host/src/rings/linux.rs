@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::tally::Tally;
+use super::tally::TestCounts;
 use super::system::describe;
 use crate::beside::Batch;
 use crate::builds::Products;
@@ -136,13 +136,13 @@ fn ways<'a>(all: &'a [Test], filter: &'a str, below: Option<&str>) -> Vec<Way<'a
 }
 
 /// Runs the programs whose names contain `filter`, on both systems.
-pub fn run(tree: &Tree, products: &Products, filter: &str, arguments: &TestArguments) -> Outcome<Tally> {
+pub fn run(tree: &Tree, products: &Products, filter: &str, arguments: &TestArguments) -> Outcome<TestCounts> {
     let all = sources::tests(tree)?;
     compare(tree, products, &all, &ways(&all, filter, arguments.below.as_deref()), arguments)
 }
 
 /// Runs the tests of Linux programs below stacks of pagers.
-pub fn run_paged(tree: &Tree, products: &Products, filter: &str, arguments: &TestArguments) -> Outcome<Tally> {
+pub fn run_paged(tree: &Tree, products: &Products, filter: &str, arguments: &TestArguments) -> Outcome<TestCounts> {
     let all = sources::tests(tree)?;
     let ways: Vec<_> = paged(&all, filter, None).filter(|way| !way.tests.is_empty()).collect();
     compare(tree, products, &all, &ways, arguments)
@@ -150,9 +150,9 @@ pub fn run_paged(tree: &Tree, products: &Products, filter: &str, arguments: &Tes
 
 /// Runs programs on Linux and in some ways on Nacre. The first of the ways has all programs that
 /// any has.
-fn compare(tree: &Tree, products: &Products, all: &[Test], ways: &[Way<'_>], arguments: &TestArguments) -> Outcome<Tally> {
+fn compare(tree: &Tree, products: &Products, all: &[Test], ways: &[Way<'_>], arguments: &TestArguments) -> Outcome<TestCounts> {
     let (absent, below) = (Absent::read(tree)?, Absent::read_below(tree)?);
-    let mut tally = Tally::default();
+    let mut tally = TestCounts::default();
     let Some(bare) = ways.first() else { return Ok(tally) };
     for name in absent.strangers(all) {
         tally.note(&format!("linux: {name}"), Some("tests/linux/absent.txt names it, and there is no such program"));
@@ -186,7 +186,7 @@ fn told(system: &str, captured: &Captured) -> Results {
     results
 }
 
-fn judge_all(way: &Way<'_>, [absent, below]: [&Absent; 2], on_linux: &Results, on_nacre: &Results, tally: &mut Tally) {
+fn judge_all(way: &Way<'_>, [absent, below]: [&Absent; 2], on_linux: &Results, on_nacre: &Results, tally: &mut TestCounts) {
     for test in &way.tests {
         for kind in way.kinds(test) {
             let place = if way.below == BARE { String::new() } else { format!(" below {}", way.below) };
@@ -198,7 +198,7 @@ fn judge_all(way: &Way<'_>, [absent, below]: [&Absent; 2], on_linux: &Results, o
     }
 }
 
-fn judge(test: &Test, kind: Kind, name: &str, reason: Option<&str>, on_linux: &Results, on_nacre: &Results, tally: &mut Tally) {
+fn judge(test: &Test, kind: Kind, name: &str, reason: Option<&str>, on_linux: &Results, on_nacre: &Results, tally: &mut TestCounts) {
     let fault = match (on_linux.find(&test.name, kind), on_nacre.find(&test.name, kind)) {
         (None, _) => return tally.note(name, Some("it did not come to its end on Linux")),
         (Some(_), None) => Some("it did not come to its end on Nacre".to_string()),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::beside;
-use super::tally::Tally;
+use super::tally::TestCounts;
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::tree::Tree;
 
@@ -13,7 +13,7 @@ use crate::tree::Tree;
 const DEPTH: &str = "-m100000";
 
 /// Checks all models whose name contains `filter`.
-pub fn run(tree: &Tree, filter: &str, jobs: usize) -> Outcome<Tally> {
+pub fn run(tree: &Tree, filter: &str, jobs: usize) -> Outcome<TestCounts> {
     let mut checks = Vec::new();
     let folder = tree.path("doc/models");
     let mut models: Vec<_> = fs::read_dir(&folder)
@@ -36,7 +36,7 @@ pub fn run(tree: &Tree, filter: &str, jobs: usize) -> Outcome<Tally> {
             0 => (format!("model {name} holds"), errors(&said) == Some(0)),
             _ => (format!("model {name} fails with mutation {mutation}"), errors(&said).is_some_and(|errors| errors > 0)),
         };
-        let mut tally = Tally::default();
+        let mut tally = TestCounts::default();
         tally.note(&sentence, (!passed).then_some(said.as_str()));
         Ok(tally)
     })

@@ -1,7 +1,7 @@
 //! One program in environments that differ in all that should not matter, and what it observed in
 //! each: it must be the same.
 
-use super::tally::Tally;
+use super::tally::TestCounts;
 use super::system::{boot_on, describe};
 use crate::builds::Products;
 use crate::cli::MachineArguments;
@@ -27,8 +27,8 @@ const BARE: [Environment; 2] =
     [("bare", &["relative", "observe", "one argument"], 1, 512), ("bare, with more memory", &["relative", "observe", "one argument"], 1, 768)];
 
 /// Runs all of them.
-pub fn run(products: &Products, filter: &str) -> Outcome<Tally> {
-    let mut tally = Tally::default();
+pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
+    let mut tally = TestCounts::default();
     if !"relative".contains(filter) && !filter.contains("relative") {
         return Ok(tally);
     }

@@ -1,7 +1,7 @@
 //! Tests the shares of `share-cpu`, beside each other and at any depth, counted in instructions:
 //! each program gets its share, and nothing inside gets more.
 
-use super::tally::Tally;
+use super::tally::TestCounts;
 use super::system::{boot_on, describe};
 use crate::builds::Products;
 use crate::cli::MachineArguments;
@@ -58,8 +58,8 @@ const WAITS: [(&str, &[u32]); 5] = [
 const MOST_WAITED: u64 = 400_000;
 
 /// Runs all of them.
-pub fn run(products: &Products, filter: &str) -> Outcome<Tally> {
-    let mut tally = Tally::default();
+pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
+    let mut tally = TestCounts::default();
     if !"shares".contains(filter) && !filter.contains("shares") {
         return Ok(tally);
     }

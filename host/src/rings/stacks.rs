@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::tally::Tally;
+use super::tally::TestCounts;
 use super::scenario::{Item, Run, Scenario, Source};
 use super::system::describe;
 use crate::boot::guest::Guest;
@@ -40,7 +40,7 @@ struct Ending {
 }
 
 /// Runs every scenario whose name or command contains `filter`.
-pub fn run(tree: &Tree, products: &Products, filter: &str, jobs: usize) -> Outcome<Tally> {
+pub fn run(tree: &Tree, products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts> {
     let scenarios = load(tree)?;
     let wanted = |(scenario, run): &(&Scenario, &Run)| format!("{}: {}", scenario.name, run.line).contains(filter);
     let queue: Vec<(&Scenario, &Run)> = scenarios
@@ -49,7 +49,7 @@ pub fn run(tree: &Tree, products: &Products, filter: &str, jobs: usize) -> Outco
         .filter(wanted)
         .collect();
     let next = AtomicUsize::new(0);
-    let tally = Mutex::new(Tally::default());
+    let tally = Mutex::new(TestCounts::default());
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {
@@ -87,7 +87,7 @@ fn load_one(tree: &Tree, path: &Path) -> Outcome<Scenario> {
 }
 
 /// One command under every number of layers; each is a test of its own.
-fn run_one(products: &Products, scenario: &Scenario, run: &Run, tally: &Mutex<Tally>) {
+fn run_one(products: &Products, scenario: &Scenario, run: &Run, tally: &Mutex<TestCounts>) {
     let note = |name: &str, fault: Option<&str>| {
         if let Ok(mut tally) = tally.lock() {
             tally.note(name, fault);

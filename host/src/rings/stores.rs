@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::system::{describe, image, limits};
-use super::tally::Tally;
+use super::tally::TestCounts;
 use crate::builds::Products;
 use crate::cli::MachineArguments;
 use crate::failure::{Class, Context, Failure, Outcome};
@@ -31,8 +31,8 @@ const GENERATION: u64 = 32;
 const LATER: u64 = 700;
 
 /// Kills one guest and boots the next.
-pub fn run(products: &Products, filter: &str) -> Outcome<Tally> {
-    let mut tally = Tally::default();
+pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
+    let mut tally = TestCounts::default();
     for (size, cpus) in STORES {
         let name = format!("a store of {size} keeps what was written when the machine is killed [cpus {cpus}]");
         if name.contains(filter) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::beside;
-use super::tally::Tally;
+use super::tally::TestCounts;
 use crate::boot::guest::Guest;
 use crate::builds::Products;
 use crate::cli::{GuestArguments, MachineArguments};
@@ -63,8 +63,8 @@ const KERNEL_HALVES: [(&str, &str, &str); 2] = [
 /// Boots each program that tells of its tests on one processor, on two and on four; each line
 /// `ok ID SENTENCE` or `not ok ID SENTENCE: WHY` is a test. Up to `jobs` machines with one
 /// processor run at once; those with more do not like to share theirs.
-pub fn conformance(products: &Products, filter: &str, jobs: usize) -> Outcome<Tally> {
-    let mut tally = Tally::default();
+pub fn conformance(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts> {
+    let mut tally = TestCounts::default();
     for cpus in CPUS {
         tally.add(beside::each(&TELLERS, if cpus == 1 { jobs } else { 1 }, |teller| tell(products, teller, cpus, filter))?);
     }
@@ -102,8 +102,8 @@ fn with_option(option: &str) -> MachineArguments {
     MachineArguments { kernel_option: vec![option.to_string()], ..MachineArguments::default() }
 }
 
-fn tell(products: &Products, teller: &Teller, cpus: u32, filter: &str) -> Outcome<Tally> {
-    let (mut tally, program) = (Tally::default(), teller.name);
+fn tell(products: &Products, teller: &Teller, cpus: u32, filter: &str) -> Outcome<TestCounts> {
+    let (mut tally, program) = (TestCounts::default(), teller.name);
     if products.program(program).is_none() {
         tally.note(program, Some(&format!("there is no tests/{program}")));
         return Ok(tally);
@@ -116,7 +116,7 @@ fn tell(products: &Products, teller: &Teller, cpus: u32, filter: &str) -> Outcom
     Ok(tally)
 }
 
-fn judge_lines(captured: &Captured, program: &str, cpus: u32, filter: &str, tally: &mut Tally) {
+fn judge_lines(captured: &Captured, program: &str, cpus: u32, filter: &str, tally: &mut TestCounts) {
     let text = String::from_utf8_lossy(&captured.output);
     let mut announced = None;
     let mut seen = 0;
@@ -142,7 +142,7 @@ fn judge_lines(captured: &Captured, program: &str, cpus: u32, filter: &str, tall
 }
 
 /// Fails a test for several processors that ran on fewer.
-fn judge_cpus(captured: &Captured, program: &str, cpus: u32, filter: &str, tally: &mut Tally) {
+fn judge_cpus(captured: &Captured, program: &str, cpus: u32, filter: &str, tally: &mut TestCounts) {
     let name = format!("{program}: all processors start [cpus {cpus}]");
     if name.contains(filter) {
         let came = cpus_of(captured);
@@ -159,8 +159,8 @@ fn cpus_of(captured: &Captured) -> Option<u32> {
 }
 
 /// Boots the hostile program; it passes by ending with 0 in a system that is still whole.
-pub fn hostile(products: &Products, filter: &str) -> Outcome<Tally> {
-    let mut tally = Tally::default();
+pub fn hostile(products: &Products, filter: &str) -> Outcome<TestCounts> {
+    let mut tally = TestCounts::default();
     if products.program("hostile").is_none() {
         tally.note("hostile", Some("there is no tests/hostile"));
         return Ok(tally);

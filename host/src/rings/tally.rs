@@ -2,16 +2,16 @@
 
 /// Numbers of tests that passed and failed. Each test is shown as it ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct TestCounts {
     /// Passed.
     pub passed: usize,
     /// Failed.
     pub failed: usize,
 }
 
-impl Tally {
+impl TestCounts {
     /// Adds what another ring counted.
-    pub fn add(&mut self, other: Tally) {
+    pub fn add(&mut self, other: TestCounts) {
         self.passed += other.passed;
         self.failed += other.failed;
     }
