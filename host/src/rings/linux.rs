@@ -21,7 +21,7 @@ use crate::session::capture::Captured;
 use crate::tree::Tree;
 use programs::Programs;
 use results::{Results, difference};
-use sources::{Absent, Kind, Test};
+use sources::{KnownDifferences, Kind, Test};
 
 /// Monitor that all programs run below.
 const BARE: &str = "process";
@@ -151,7 +151,7 @@ pub fn run_paged(tree: &Tree, products: &Products, filter: &str, arguments: &Tes
 /// Runs programs on Linux and in some ways on Nacre. The first of the ways has all programs that
 /// any has.
 fn compare(tree: &Tree, products: &Products, all: &[Test], ways: &[Way<'_>], arguments: &TestArguments) -> Outcome<TestCounts> {
-    let (absent, below) = (Absent::read(tree)?, Absent::read_below(tree)?);
+    let (absent, below) = (KnownDifferences::read(tree)?, KnownDifferences::read_below(tree)?);
     let mut tally = TestCounts::default();
     let Some(bare) = ways.first() else { return Ok(tally) };
     for name in absent.strangers(all) {
@@ -186,7 +186,7 @@ fn told(system: &str, captured: &Captured) -> Results {
     results
 }
 
-fn judge_all(way: &Way<'_>, [absent, below]: [&Absent; 2], on_linux: &Results, on_nacre: &Results, tally: &mut TestCounts) {
+fn judge_all(way: &Way<'_>, [absent, below]: [&KnownDifferences; 2], on_linux: &Results, on_nacre: &Results, tally: &mut TestCounts) {
     for test in &way.tests {
         for kind in way.kinds(test) {
             let place = if way.below == BARE { String::new() } else { format!(" below {}", way.below) };

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::sources::{Absent, Test};
+use super::sources::{KnownDifferences, Test};
 
 /// Columns of a line of prose.
 const COLUMNS: usize = 100;
@@ -64,7 +64,7 @@ fn number(index: usize) -> usize {
 }
 
 /// The page.
-pub fn page(tests: &[Test], absent: &Absent, names_source: &str, table_source: &str) -> String {
+pub fn page(tests: &[Test], absent: &KnownDifferences, names_source: &str, table_source: &str) -> String {
     let there = numbers(table_source);
     let mut known: BTreeMap<usize, (&str, Known<'_>)> = BTreeMap::new();
     for (index, name) in names(names_source).into_iter().enumerate() {
@@ -124,7 +124,7 @@ mod tests {
     fn the_page_is_as_its_sources_say() {
         let tree = Tree::find().unwrap();
         let read = |path: &str| fs::read_to_string(tree.path(path)).unwrap();
-        let (tests, absent) = (sources::tests(&tree).unwrap(), Absent::read(&tree).unwrap());
+        let (tests, absent) = (sources::tests(&tree).unwrap(), KnownDifferences::read(&tree).unwrap());
         let page = page(&tests, &absent, &read("user/linux/src/abi/call_names.rs"), &read("user/linux/src/entry/call_table.rs"));
         if std::env::var_os("UPDATE").is_some() {
             fs::write(tree.path("doc/linux.md"), &page).unwrap();

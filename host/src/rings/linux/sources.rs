@@ -91,26 +91,26 @@ pub fn tests(tree: &Tree) -> Outcome<Vec<Test>> {
 
 /// Expected differences and their reasons: of a program, or of a program built in one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Absent(BTreeMap<String, String>);
+pub struct KnownDifferences(BTreeMap<String, String>);
 
-impl Absent {
+impl KnownDifferences {
     /// Reads lines `NAME: REASON` and `NAME KIND: REASON`.
-    pub fn read(tree: &Tree) -> Outcome<Absent> {
-        Absent::read_file(tree, "tests/linux/absent.txt")
+    pub fn read(tree: &Tree) -> Outcome<KnownDifferences> {
+        KnownDifferences::read_file(tree, "tests/linux/absent.txt")
     }
 
     /// Reads lines `NAME MONITOR...: REASON`: what is expected to differ below a monitor, too.
-    pub fn read_below(tree: &Tree) -> Outcome<Absent> {
-        Absent::read_file(tree, "tests/linux/below.txt")
+    pub fn read_below(tree: &Tree) -> Outcome<KnownDifferences> {
+        KnownDifferences::read_file(tree, "tests/linux/below.txt")
     }
 
-    fn read_file(tree: &Tree, path: &str) -> Outcome<Absent> {
+    fn read_file(tree: &Tree, path: &str) -> Outcome<KnownDifferences> {
         let path = tree.path(path);
         let text = fs::read_to_string(&path).context(Class::File, || format!("cannot read {}", path.display()))?;
-        Absent::parse(&text).map_err(|line| Failure::new(Class::File, format!("{}: `{line}` is no name and reason", path.display())))
+        KnownDifferences::parse(&text).map_err(|line| Failure::new(Class::File, format!("{}: `{line}` is no name and reason", path.display())))
     }
 
-    fn parse(text: &str) -> Result<Absent, String> {
+    fn parse(text: &str) -> Result<KnownDifferences, String> {
         let mut reasons = BTreeMap::new();
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let (name, reason) = line.split_once(": ").ok_or(line)?;
@@ -118,7 +118,7 @@ impl Absent {
                 return Err(line.to_string());
             }
         }
-        Ok(Absent(reasons))
+        Ok(KnownDifferences(reasons))
     }
 
     /// Returns the reason why this program, built so, is expected to differ.
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_is_absent_has_a_reason_and_a_program() {
-        let absent = Absent::parse("# comment\na: no such call\nb musl: other\n").unwrap();
+        let absent = KnownDifferences::parse("# comment\na: no such call\nb musl: other\n").unwrap();
         let test = |name: &str| Test { name: name.into(), calls: vec![], covers: String::new(), kinds: vec![Kind::Glibc, Kind::Musl] };
         assert_eq!(absent.reason(&test("a"), Kind::Musl), Some("no such call"));
         assert_eq!(absent.reason(&test("b"), Kind::Glibc), None);
@@ -171,6 +171,6 @@ mod tests {
         assert_eq!(absent.strangers(&[test("b")]).collect::<Vec<_>>(), ["a"]);
         assert_eq!(absent.reason_below(&test("b"), "process musl -q"), Some("other"));
         assert_eq!(absent.reason_below(&test("b"), "process"), None);
-        assert!(Absent::parse("a\n").is_err() && Absent::parse("a: x\na: y\n").is_err());
+        assert!(KnownDifferences::parse("a\n").is_err() && KnownDifferences::parse("a: x\na: y\n").is_err());
     }
 }
