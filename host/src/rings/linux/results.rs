@@ -7,7 +7,7 @@ use super::sources::Kind;
 
 /// Result of one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct ProgramResult {
     /// End of the program: `exited 3`, `killed 9`, `hangs`, `refused: ...`.
     pub how: String,
     /// Output of the program.
@@ -16,7 +16,7 @@ pub struct Ended {
 
 /// The runs of one system, by program and kind.
 #[derive(Debug, Default)]
-pub struct Results(BTreeMap<(String, String), Ended>);
+pub struct Results(BTreeMap<(String, String), ProgramResult>);
 
 impl Results {
     /// Reads a system's output; carriage returns are the serial line's. A program that has begun
@@ -26,7 +26,7 @@ impl Results {
         let mut results = Results::default();
         let mut rest = text.as_str();
         while let Some((key, said, how, behind)) = next(rest) {
-            results.0.insert(key, Ended { how, said });
+            results.0.insert(key, ProgramResult { how, said });
             rest = behind;
         }
         results
@@ -38,7 +38,7 @@ impl Results {
     }
 
     /// Returns the result of a program.
-    pub fn find(&self, name: &str, kind: Kind) -> Option<&Ended> {
+    pub fn find(&self, name: &str, kind: Kind) -> Option<&ProgramResult> {
         self.0.get(&(name.to_string(), kind.name().to_string()))
     }
 }
@@ -65,7 +65,7 @@ fn next(text: &str) -> Option<Found<'_>> {
 }
 
 /// Returns the difference between two runs, if there is one.
-pub fn difference(linux: &Ended, nacre: &Ended) -> Option<String> {
+pub fn difference(linux: &ProgramResult, nacre: &ProgramResult) -> Option<String> {
     if linux == nacre {
         return None;
     }
@@ -74,7 +74,7 @@ pub fn difference(linux: &Ended, nacre: &Ended) -> Option<String> {
         Some((number, (one, other))) => format!("line {}: Linux: {one}\nNacre: {other}", number + 1),
         None => {
             let same = linux.said.lines().count().min(nacre.said.lines().count());
-            let line = |ended: &Ended| ended.said.lines().nth(same).unwrap_or("nothing more").to_string();
+            let line = |ended: &ProgramResult| ended.said.lines().nth(same).unwrap_or("nothing more").to_string();
             format!("line {}: Linux: {}\nNacre: {}", same + 1, line(linux), line(nacre))
         }
     };
@@ -91,15 +91,15 @@ mod tests {
     #[test]
     fn runs_are_found_with_what_they_said() {
         let results = Results::parse(TEXT);
-        assert_eq!(results.find("a", Kind::Glibc), Some(&Ended { how: "exited 0".into(), said: "one\n".into() }));
+        assert_eq!(results.find("a", Kind::Glibc), Some(&ProgramResult { how: "exited 0".into(), said: "one\n".into() }));
         assert_eq!(results.find("b", Kind::Musl), None);
-        assert_eq!(results.find("c", Kind::Glibc), Some(&Ended { how: "hangs".into(), said: String::new() }));
+        assert_eq!(results.find("c", Kind::Glibc), Some(&ProgramResult { how: "hangs".into(), said: String::new() }));
         assert_eq!(results.len(), 2);
     }
 
     #[test]
     fn the_first_difference_is_told() {
-        let ended = |how: &str, said: &str| Ended { how: how.into(), said: said.into() };
+        let ended = |how: &str, said: &str| ProgramResult { how: how.into(), said: said.into() };
         assert_eq!(difference(&ended("exited 0", "a\n"), &ended("exited 0", "a\n")), None);
         assert_eq!(difference(&ended("exited 0", "a\nb\n"), &ended("exited 0", "a\nc\n")).unwrap(), "line 2: Linux: b\nNacre: c");
         let shorter = difference(&ended("exited 0", "a\nb\n"), &ended("killed 11", "a\n")).unwrap();
