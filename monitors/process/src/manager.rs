@@ -53,7 +53,7 @@ pub enum Life {
 }
 
 /// A process, but for its numbers.
-pub struct Body {
+pub struct ProcessEntry {
     /// Port of the process's parent protocol.
     pub port: OwnedPort,
     /// Environment of the process.
@@ -113,7 +113,7 @@ pub struct Manager {
     /// The pool that `shared.memory` leads to, for memory that may hold kernel objects. Nobody else
     /// gets it.
     pub(crate) pool: OwnedReference,
-    pub(crate) bodies: BTreeMap<u64, Body>,
+    pub(crate) bodies: BTreeMap<u64, ProcessEntry>,
     /// Ports at which the terminals of sessions report keys.
     terminals: BTreeMap<u64, OwnedPort>,
     pub(crate) parents: Parents,
@@ -160,10 +160,10 @@ impl Life {
     }
 }
 
-impl Body {
-    fn new(pid: u64, set: &OwnedPortSet) -> Result<Body, Errno> {
+impl ProcessEntry {
+    fn new(pid: u64, set: &OwnedPortSet) -> Result<ProcessEntry, Errno> {
         let port = OwnedPort::new(pid, set.handle())?;
-        Ok(Body { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3], files: None, has_files: false, channels: None, objects: None, visits: Visits::default() })
+        Ok(ProcessEntry { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3], files: None, has_files: false, channels: None, objects: None, visits: Visits::default() })
     }
 
     /// Sends exceptions of the space to this port. The manager still hears of the space's end.
@@ -212,7 +212,7 @@ impl Manager {
     /// A manager with the body of the first process, which lives nowhere yet.
     pub fn new(world: World, shared: Shared, pool: OwnedReference) -> Result<Manager, Errno> {
         let set = OwnedPortSet::new()?;
-        let bodies = BTreeMap::from([(FIRST, Body::new(FIRST, &set)?)]);
+        let bodies = BTreeMap::from([(FIRST, ProcessEntry::new(FIRST, &set)?)]);
         Ok(Manager { world, shared, pool, bodies, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None })
     }
 
@@ -224,7 +224,7 @@ impl Manager {
 
     /// A body for a process that `parent` has made. It has its parent's streams.
     pub(crate) fn add_body(&mut self, pid: u64, parent: u64) -> Result<OwnedReference, Errno> {
-        let mut body = Body::new(pid, &self.set)?;
+        let mut body = ProcessEntry::new(pid, &self.set)?;
         if let Some(parent) = self.bodies.get(&parent) {
             body.files = parent.files.clone();
             for (to, from) in body.streams.iter_mut().zip(&parent.streams) {

@@ -15,7 +15,7 @@ use nacre_proto::{Answer, Errno, HandlerResult, Request, channel, directory, mem
 use nacre_sys::{OwnedReference, Reference};
 
 impl Manager {
-    fn body(&mut self, request: &Request<'_>) -> Result<&mut crate::manager::Body, Errno> {
+    fn body(&mut self, request: &Request<'_>) -> Result<&mut crate::manager::ProcessEntry, Errno> {
         self.bodies.get_mut(&request.word()).ok_or(Errno::ESRCH)
     }
 

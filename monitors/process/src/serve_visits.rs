@@ -1,13 +1,13 @@
 //! Questions that libraries of processes answer: the manager puts them into the queue of the
 //! process.
 
-use crate::manager::{Body, Manager};
+use crate::manager::{ProcessEntry, Manager};
 use crate::visits::Visit;
 use nacre_proto::process::ask_file;
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, HandlerResult, Request};
 
-impl Body {
+impl ProcessEntry {
     /// Somebody looks after what was asked.
     pub(crate) fn visit(&mut self) {
         let (Some(space), Some(model)) = (self.life.space(), self.life.thread()) else { return };
