@@ -86,7 +86,7 @@ pub enum State {
 
 /// Receiver of a process's signals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Attendance {
+pub enum SignalHandling {
     /// Signals take their default effect, because no thread fetches them.
     Nobody,
     /// An agent that will come.
@@ -144,7 +144,7 @@ pub struct Process {
     /// True once it has begun a process that it serves.
     is_server: bool,
     exit_signal: u64,
-    attendance: Attendance,
+    attendance: SignalHandling,
     has_executed: bool,
     /// True once the process was given up before it began: its end is told to nobody.
     is_aborted: bool,
@@ -275,7 +275,7 @@ impl World {
         if flags & BEGIN_INHERITS == 0 {
             process.traits.ignored = ignored & !signals::UNSTOPPABLE;
         }
-        process.attendance = if flags & BEGIN_ATTENDS != 0 { Attendance::Awaited } else { Attendance::Nobody };
+        process.attendance = if flags & BEGIN_ATTENDS != 0 { SignalHandling::Awaited } else { SignalHandling::Nobody };
         if flags & BEGIN_PROGRAM != 0 {
             self.renewed(pid)?;
         }
@@ -315,7 +315,7 @@ impl World {
     /// An agent has come.
     pub fn attach(&mut self, pid: u64) -> Result<(), Errno> {
         let process = self.living(pid)?;
-        process.attendance = Attendance::Agent;
+        process.attendance = SignalHandling::Agent;
         if !process.queue.is_empty() {
             self.effects.push(Effect::Notify(pid));
         }
@@ -436,7 +436,7 @@ impl Process {
             server: 0,
             is_server: false,
             exit_signal,
-            attendance: Attendance::Nobody,
+            attendance: SignalHandling::Nobody,
             has_executed: false,
             is_aborted: false,
             news: None,

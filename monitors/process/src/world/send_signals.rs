@@ -2,7 +2,7 @@
 //! takes care of.
 
 use super::signals::{CONTINUE, FIRST_QUEUED, HARMLESS, HIGHEST, KEY_STOPS, KILL, STOPS, Sent, Signal, bit};
-use super::{Attendance, Effect, FIRST, Process, State, World};
+use super::{SignalHandling, Effect, FIRST, Process, State, World};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::flags::{SI_TKILL, SI_USER};
@@ -92,11 +92,11 @@ impl World {
         process.forget_opposite(signal.number);
         let is_ignored = process.traits.ignored & bit(signal.number) != 0;
         let waits = was_stopped && signal.number != CONTINUE && bit(signal.number) & STOPS == 0;
-        if process.state == State::Running && process.attendance == Attendance::Nobody && !waits {
+        if process.state == State::Running && process.attendance == SignalHandling::Nobody && !waits {
             self.take_default(pid, signal.number, is_ignored);
         } else if !is_ignored || signal.number == CONTINUE && was_stopped {
             process.enqueue(signal)?;
-            if process.attendance == Attendance::Agent {
+            if process.attendance == SignalHandling::Agent {
                 self.effects.push(Effect::Notify(pid));
             }
         }
@@ -151,7 +151,7 @@ impl World {
         }
         process.stopped = (signal != 0).then_some(signal);
         let effect = if signal != 0 { Effect::Stop(pid) } else { Effect::Continue(pid) };
-        if process.attendance == Attendance::Nobody {
+        if process.attendance == SignalHandling::Nobody {
             self.effects.push(effect);
         }
         self.tell_stop(pid, signal);
