@@ -2,7 +2,7 @@
 //! process had, and the manager adds the processes that it has waited for.
 
 use crate::manager::Manager;
-use crate::world::{Change, Found};
+use crate::world::{Change, ChangedChild};
 use nacre_proto::flags::WNOWAIT;
 use nacre_proto::process::wait;
 
@@ -17,14 +17,14 @@ impl Manager {
 
     /// Returns the answer to a waiter. All of the time counts as the program's, because time in
     /// servers is not the process's.
-    pub(crate) fn answer(&self, found: &Found) -> wait::Output {
-        let Found { pid, user, .. } = *found;
+    pub(crate) fn answer(&self, found: &ChangedChild) -> wait::Output {
+        let ChangedChild { pid, user, .. } = *found;
         let user_time = self.used(pid) / MICROSECOND;
         wait::Output { pid, status: Change::status(found.change), user, user_time, system_time: 0 }
     }
 
     /// The parent knows of the change; of one that has ended it has the time.
-    pub(crate) fn waited(&mut self, parent: u64, found: &Found, options: u64) {
+    pub(crate) fn waited(&mut self, parent: u64, found: &ChangedChild, options: u64) {
         let used = self.used(found.pid);
         if let (Change::Ended(_), Some(body)) = (found.change, self.bodies.get_mut(&parent).filter(|_| options & WNOWAIT == 0)) {
             body.children_used = body.children_used.saturating_add(used);

@@ -34,7 +34,7 @@ use nacre_proto::flags::{ASK_PRIVILEGED, BEGIN_ATTENDS, BEGIN_INHERITS, BEGIN_PR
 pub use change::Change;
 pub use limits::Limits;
 pub use signals::{Sent, Signal};
-pub use wait::Found;
+pub use wait::ChangedChild;
 
 /// The first process.
 pub const FIRST: u64 = 1;

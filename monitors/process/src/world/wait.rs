@@ -8,7 +8,7 @@ use nacre_proto::flags::{WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG, WNOWAIT, WU
 
 /// A child that has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ChangedChild {
     /// Number of the child.
     pub pid: u64,
     /// Change of the child.
@@ -22,7 +22,7 @@ const OPTIONS: u64 = WNOHANG | WUNTRACED | WEXITED | WCONTINUED | WNOWAIT | WALL
 impl World {
     /// A child that has changed and that is waited for so; `None`: not yet. Nothing is taken: see
     /// [`World::waited`].
-    pub fn wait(&self, parent: u64, which: i64, options: u64) -> Result<Option<Found>, Errno> {
+    pub fn wait(&self, parent: u64, which: i64, options: u64) -> Result<Option<ChangedChild>, Errno> {
         let group = self.process(parent)?.group;
         if options & !OPTIONS != 0 || options & (WEXITED | WUNTRACED | WCONTINUED) == 0 {
             return Err(Errno::EINVAL);
@@ -42,14 +42,14 @@ impl World {
             // Of one that has ended nothing else will be told.
             there_is |= !child.has_ended() || options & WEXITED != 0;
             if let Some(change) = child.change(options) {
-                return Ok(Some(Found { pid: *pid, change, user: child.traits.identity[0] }));
+                return Ok(Some(ChangedChild { pid: *pid, change, user: child.traits.identity[0] }));
             }
         }
         if there_is { Ok(None) } else { Err(Errno::ECHILD) }
     }
 
     /// The parent knows of the change: it is told no more, unless it wants to know it again.
-    pub fn waited(&mut self, found: &Found, options: u64) {
+    pub fn waited(&mut self, found: &ChangedChild, options: u64) {
         if options & WNOWAIT != 0 {
             return;
         }
