@@ -33,7 +33,7 @@ const MAX_TOLD: usize = 64;
 
 /// Arguments of opening a queue.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct OpenRequest<'a> {
     /// Flags of `open`.
     pub flags: u64,
     /// Options of a new queue. Sizes may be [`ANY`].
@@ -94,7 +94,7 @@ impl<R> Hub<R> {
     }
 
     /// Opens a queue; whether it is new.
-    pub fn mailbox_open(&mut self, wanted: &Wanted<'_>) -> Result<(u64, bool), Errno> {
+    pub fn mailbox_open(&mut self, wanted: &OpenRequest<'_>) -> Result<(u64, bool), Errno> {
         check_name(wanted.name)?;
         let found = self.mailboxes.names.get(wanted.name).copied();
         let made = match found {
@@ -121,7 +121,7 @@ impl<R> Hub<R> {
     }
 
     /// Checks the options of a new queue and fills in defaults.
-    fn check_made(&self, wanted: &Wanted<'_>) -> Result<QueueOptions, Errno> {
+    fn check_made(&self, wanted: &OpenRequest<'_>) -> Result<QueueOptions, Errno> {
         let is_privileged = wanted.flags & PRIVILEGED != 0;
         let (account, all) = (self.accounts.payer(), self.mailboxes.boxes.len());
         let held = self.mailboxes.boxes.values().filter(|other| other.account == account).count();

@@ -1,6 +1,6 @@
 //! Queues of messages: who gets what, who is told, and what holds whatever is asked.
 
-use super::mailboxes::{Caller, Wanted};
+use super::mailboxes::{Caller, OpenRequest};
 use super::*;
 use crate::mailbox::{Notifier, NotifyTarget, QueueOptions, Mail, PIECE};
 use alloc::vec;
@@ -38,7 +38,7 @@ impl Notifier<u32> for Post {
 
 fn open(hub: &mut Hub<u32>, flags: u64, [messages, size]: [u64; 2]) -> Result<u64, Errno> {
     let made = QueueOptions { owner: [7, 8], mode: 0o600, messages, size };
-    hub.mailbox_open(&Wanted { flags, made, limit: 1 << 20, name: b"name" }).map(|(end, _)| end)
+    hub.mailbox_open(&OpenRequest { flags, made, limit: 1 << 20, name: b"name" }).map(|(end, _)| end)
 }
 
 /// Sends a message; returns false if the sender waits.
@@ -101,7 +101,7 @@ fn names_and_sizes_are_as_they_must_be() {
     assert_eq!(open(&mut hub, O_CREAT, [1, 1]), Err(Errno::EMFILE));
     hub.close(end);
     assert!(open(&mut hub, O_CREAT, [1, 1]).is_ok());
-    let wanted = |name| Wanted { flags: O_CREAT, made: QueueOptions { owner: [0; 2], mode: 0, messages: 1, size: 1 }, limit: ANY, name };
+    let wanted = |name| OpenRequest { flags: O_CREAT, made: QueueOptions { owner: [0; 2], mode: 0, messages: 1, size: 1 }, limit: ANY, name };
     for name in [&b""[..], b".", b"..", b"a/b", b"\0"] {
         assert_eq!(hub.mailbox_open(&wanted(name)), Err(Errno::EACCES));
     }
@@ -260,7 +260,7 @@ fn make_all(hub: &mut Hub<u32>, account: u64, flags: u64, most: usize) -> Vec<u6
     let made = QueueOptions { owner: [7, 8], mode: 0o600, messages: 10, size: 8192 };
     let mut named = |number: usize| {
         let name = alloc::format!("{account}-{number}").into_bytes();
-        hub.mailbox_open(&Wanted { flags: O_CREAT | O_EXCL | O_RDWR | flags, made, limit: u64::MAX, name: &name })
+        hub.mailbox_open(&OpenRequest { flags: O_CREAT | O_EXCL | O_RDWR | flags, made, limit: u64::MAX, name: &name })
     };
     (0..most).map_while(|number| named(number).ok()).map(|(end, _)| end).collect()
 }

@@ -2,7 +2,7 @@
 //! through what was detached from his request, so that it is known whether that arrived.
 
 use super::Service;
-use crate::hub::mailboxes::{Caller, Wanted};
+use crate::hub::mailboxes::{Caller, OpenRequest};
 use crate::mailbox::{Notifier, NotifyTarget, QueueOptions, Mail};
 use alloc::vec::Vec;
 use nacre_proto::flags::{MSG_DONTWAIT, MSG_MORE, OWN_POSITION, S_IFREG};
@@ -93,7 +93,7 @@ impl Server for Service {
     ) -> HandlerResult<open::Output> {
         self.check_service(request)?;
         let made = QueueOptions { owner: [owner & KEEP, owner >> 32], mode: mode & PERMISSIONS, messages, size };
-        let (end, is_new) = self.hub.mailbox_open(&Wanted { flags, made, limit, name })?;
+        let (end, is_new) = self.hub.mailbox_open(&OpenRequest { flags, made, limit, name })?;
         let queue = self.place_or_close(end)?;
         open::Output { is_new: is_new.into(), queue: queue.into() }.at_once(request, &[])
     }
