@@ -32,7 +32,7 @@ pub enum Holder {
 
 /// Request for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct LockRequest {
     /// File to lock.
     pub node: Key,
     /// The file as a whole, or a part.
@@ -49,8 +49,8 @@ pub struct Wanted {
     pub end: u64,
 }
 
-impl Wanted {
-    fn conflicts(&self, other: &Wanted) -> bool {
+impl LockRequest {
+    fn conflicts(&self, other: &LockRequest) -> bool {
         self.holder != other.holder && (self.writes || other.writes) && self.start <= other.end && other.start <= self.end
     }
 }
@@ -61,12 +61,12 @@ type Set = (Key, bool);
 /// Locks of all files, and the requests that wait for one.
 pub struct Locks<R> {
     /// Locks by set, first byte and holder.
-    held: BTreeMap<(Set, u64, Holder), Wanted>,
+    held: BTreeMap<(Set, u64, Holder), LockRequest>,
     /// Numbers of locks: by holder and set, by set (`totals`), and by holder (`of_holders`).
     counts: BTreeMap<(Holder, Set), usize>,
     totals: BTreeMap<Set, usize>,
     of_holders: BTreeMap<Holder, usize>,
-    waiting: Vec<(Wanted, R)>,
+    waiting: Vec<(LockRequest, R)>,
 }
 
 impl<R> Default for Locks<R> {
@@ -84,7 +84,7 @@ impl Holder {
     }
 }
 
-impl Wanted {
+impl LockRequest {
     fn set(&self) -> Set {
         (self.node, self.whole)
     }
@@ -105,22 +105,22 @@ fn count_down<K: Ord>(counts: &mut BTreeMap<K, usize>, key: &K) {
 
 impl<R> Locks<R> {
     /// The locks of a set that begin at or before `end`, the lowest first.
-    fn those(&self, set: Set, end: u64) -> impl Iterator<Item = &Wanted> {
+    fn those(&self, set: Set, end: u64) -> impl Iterator<Item = &LockRequest> {
         let last = Holder::Process(Key::from_word(u64::MAX));
         self.held.range((set, 0, Holder::File(Key::from_word(0)))..=(set, end, last)).map(|(_, held)| held)
     }
 
     /// The lock in the way, the one with the lowest first byte.
-    pub fn in_the_way(&self, wanted: &Wanted) -> Option<Wanted> {
+    pub fn in_the_way(&self, wanted: &LockRequest) -> Option<LockRequest> {
         self.those(wanted.set(), wanted.end).find(|held| held.conflicts(wanted)).copied()
     }
 
     /// Returns true if the holder has a lock of the other kind on the whole file.
-    pub fn is_changed(&self, wanted: &Wanted) -> bool {
+    pub fn is_changed(&self, wanted: &LockRequest) -> bool {
         self.those(wanted.set(), u64::MAX).any(|held| held.holder == wanted.holder && held.writes != wanted.writes)
     }
 
-    fn insert(&mut self, lock: Wanted) {
+    fn insert(&mut self, lock: LockRequest) {
         if self.held.insert((lock.set(), lock.start, lock.holder), lock).is_none() {
             *self.counts.entry((lock.holder, lock.set())).or_default() += 1;
             *self.totals.entry(lock.set()).or_default() += 1;
@@ -128,7 +128,7 @@ impl<R> Locks<R> {
         }
     }
 
-    fn remove(&mut self, lock: &Wanted) {
+    fn remove(&mut self, lock: &LockRequest) {
         if self.held.remove(&(lock.set(), lock.start, lock.holder)).is_some() {
             count_down(&mut self.counts, &(lock.holder, lock.set()));
             count_down(&mut self.totals, &lock.set());
@@ -137,8 +137,8 @@ impl<R> Locks<R> {
     }
 
     /// The holder's locks that meet `part` or touch it.
-    fn near(&self, part: &Wanted) -> Vec<Wanted> {
-        let touches = |held: &&Wanted| held.holder == part.holder && part.start <= held.end.saturating_add(1);
+    fn near(&self, part: &LockRequest) -> Vec<LockRequest> {
+        let touches = |held: &&LockRequest| held.holder == part.holder && part.start <= held.end.saturating_add(1);
         self.those(part.set(), part.end.saturating_add(1)).filter(touches).copied().collect()
     }
 
@@ -148,19 +148,19 @@ impl<R> Locks<R> {
     }
 
     /// Returns true if giving up a part makes two locks of one.
-    pub fn splits(&self, part: &Wanted) -> bool {
+    pub fn splits(&self, part: &LockRequest) -> bool {
         self.near(part).iter().any(|held| held.start < part.start && held.end > part.end)
     }
 
     /// `ENOLCK` if the holder, or all of the file, would have more than the limit with so many
     /// more.
-    fn check(&self, part: &Wanted, more: usize) -> Result<(), Errno> {
+    fn check(&self, part: &LockRequest, more: usize) -> Result<(), Errno> {
         let (own, all) = (self.count(part.holder), counted(&self.totals, &part.set()));
         if own + more > MOST_OF_HOLDER || all + more > MOST_OF_FILE { Err(Errno::ENOLCK) } else { Ok(()) }
     }
 
     /// Takes what nobody is in the way of.
-    pub fn take(&mut self, wanted: Wanted) -> Result<(), Errno> {
+    pub fn take(&mut self, wanted: LockRequest) -> Result<(), Errno> {
         let near = self.near(&wanted);
         let splits = near.iter().any(|held| held.writes != wanted.writes && held.start < wanted.start && held.end > wanted.end);
         self.check(&wanted, 1 + usize::from(splits))?;
@@ -179,21 +179,21 @@ impl<R> Locks<R> {
     }
 
     /// Takes `part` out of a lock.
-    fn cut(&mut self, held: &Wanted, part: &Wanted) {
+    fn cut(&mut self, held: &LockRequest, part: &LockRequest) {
         if held.end < part.start || held.start > part.end {
             return;
         }
         self.remove(held);
         if held.start < part.start {
-            self.insert(Wanted { end: part.start - 1, ..*held });
+            self.insert(LockRequest { end: part.start - 1, ..*held });
         }
         if held.end > part.end {
-            self.insert(Wanted { start: part.end + 1, ..*held });
+            self.insert(LockRequest { start: part.end + 1, ..*held });
         }
     }
 
     /// Gives up what the holder has of a part, of either kind.
-    pub fn release_part(&mut self, part: &Wanted) -> Result<(), Errno> {
+    pub fn release_part(&mut self, part: &LockRequest) -> Result<(), Errno> {
         if self.splits(part) {
             self.check(part, 1)?;
         }
@@ -208,7 +208,7 @@ impl<R> Locks<R> {
         let (first, last) = (node.unwrap_or(Key::from_word(0)), node.unwrap_or(Key::from_word(u64::MAX)));
         let sets: Vec<Set> = self.counts.range((holder, (first, false))..=(holder, (last, true))).map(|((_, set), _)| *set).collect();
         for set in &sets {
-            let own: Vec<Wanted> = self.those(*set, u64::MAX).filter(|held| held.holder == holder).copied().collect();
+            let own: Vec<LockRequest> = self.those(*set, u64::MAX).filter(|held| held.holder == holder).copied().collect();
             for held in own {
                 self.remove(&held);
             }
@@ -217,7 +217,7 @@ impl<R> Locks<R> {
     }
 
     /// Lets somebody wait. `EDEADLK`: a process would wait for one that waits for it.
-    pub fn wait(&mut self, wanted: Wanted, reply: R, is_gone: impl Fn(&R) -> bool) -> Result<(), (R, Errno)> {
+    pub fn wait(&mut self, wanted: LockRequest, reply: R, is_gone: impl Fn(&R) -> bool) -> Result<(), (R, Errno)> {
         self.waiting.retain(|(other, reply)| other.node != wanted.node || !is_gone(reply));
         if self.waiting.iter().filter(|(other, _)| other.node == wanted.node).count() >= MOST_WAITING {
             return Err((reply, Errno::ENOLCK));
@@ -231,7 +231,7 @@ impl<R> Locks<R> {
 
     /// Returns true if one of those in the way waits, directly or by at most [`MOST_IN_CYCLE`]
     /// others, for the same holder.
-    fn would_wait_for_itself(&self, wanted: &Wanted) -> bool {
+    fn would_wait_for_itself(&self, wanted: &LockRequest) -> bool {
         let mut seen: Vec<Holder> = Vec::new();
         let mut next = Vec::from([*wanted]);
         while let Some(one) = next.pop() {
@@ -249,7 +249,7 @@ impl<R> Locks<R> {
     }
 
     /// Takes out the first that waits for a lock of this file and can take it now.
-    pub fn next(&mut self, node: Key) -> Option<(Wanted, R)> {
+    pub fn next(&mut self, node: Key) -> Option<(LockRequest, R)> {
         let index = self.waiting.iter().position(|(wanted, _)| wanted.node == node && self.in_the_way(wanted).is_none())?;
         Some(self.waiting.remove(index))
     }
@@ -263,8 +263,8 @@ mod tests {
     const SECOND: Holder = Holder::Process(Key::from_word(2));
     const THIRD: Holder = Holder::File(Key::from_word(3));
 
-    fn wanted(holder: Holder, writes: bool, start: u64, end: u64) -> Wanted {
-        Wanted { node: Key::from_word(9), whole: false, holder, pid: 0, writes, start, end }
+    fn wanted(holder: Holder, writes: bool, start: u64, end: u64) -> LockRequest {
+        LockRequest { node: Key::from_word(9), whole: false, holder, pid: 0, writes, start, end }
     }
 
     fn grant<R>(locks: &mut Locks<R>) -> Option<R> {
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(locks.release_part(&wanted(FIRST, true, 1, 1)), Err(Errno::ENOLCK));
         // It gives up and shortens what it has all the same, and another locks and unlocks.
         locks.release_part(&wanted(FIRST, true, 0, 0)).unwrap();
-        let other = Wanted { node: Key::from_word(10), ..wanted(SECOND, true, 0, 0) };
+        let other = LockRequest { node: Key::from_word(10), ..wanted(SECOND, true, 0, 0) };
         locks.take(other).unwrap();
         locks.take(wanted(SECOND, true, 1 << 40, 1 << 41)).unwrap();
         locks.release_part(&wanted(SECOND, true, (1 << 40) + 1, (1 << 40) + 1)).unwrap();
@@ -364,7 +364,7 @@ mod tests {
                 _ => drop(locks.wait(one, (), |()| false)),
             }
             while grant(&mut locks).is_some() {}
-            let held: Vec<Wanted> = locks.those(one.set(), u64::MAX).copied().collect();
+            let held: Vec<LockRequest> = locks.those(one.set(), u64::MAX).copied().collect();
             assert_eq!((held.len(), held.len()), (counted(&locks.totals, &one.set()), locks.counts.values().sum()));
             for (index, first) in held.iter().enumerate() {
                 for second in &held[index + 1..] {

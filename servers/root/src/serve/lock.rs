@@ -1,7 +1,7 @@
 //! Locks of files, as clients ask for them and wait for them; and waits at words of shared memory.
 
 use crate::accounts::cost;
-use crate::locks::{Holder, Locks, Wanted};
+use crate::locks::{Holder, Locks, LockRequest};
 use crate::memory;
 use crate::objects::Kind;
 use crate::root::Root;
@@ -40,7 +40,7 @@ impl Root {
         }
     }
 
-    fn wanted(&self, request: &Request<'_>, holder: Holder, [kind, flags, start, end]: [u64; 4]) -> Result<Wanted, Errno> {
+    fn wanted(&self, request: &Request<'_>, holder: Holder, [kind, flags, start, end]: [u64; 4]) -> Result<LockRequest, Errno> {
         let file = self.objects.file(request.word())?;
         file.check_open()?;
         let whole = flags & LOCK_WHOLE != 0;
@@ -58,7 +58,7 @@ impl Root {
             },
             Holder::File(_) => NO_PROCESS,
         };
-        if start > end { Err(Errno::EINVAL) } else { Ok(Wanted { node: file.node, whole, holder, pid, writes: kind == LOCK_WRITE, start, end }) }
+        if start > end { Err(Errno::EINVAL) } else { Ok(LockRequest { node: file.node, whole, holder, pid, writes: kind == LOCK_WRITE, start, end }) }
     }
 
     /// The words of the answer; `None`: it comes later.
@@ -98,12 +98,12 @@ impl Root {
     }
 
     /// Takes a lock that nobody is in the way of. The holder pays for it.
-    fn take_lock(&mut self, wanted: Wanted) -> Result<(), Errno> {
+    fn take_lock(&mut self, wanted: LockRequest) -> Result<(), Errno> {
         self.charge_locks(&wanted, |locks| locks.take(wanted))
     }
 
     /// Gives up a part. Somebody who gives up all or the end of a lock needs nothing for that.
-    fn release_lock(&mut self, part: &Wanted) -> Result<(), Errno> {
+    fn release_lock(&mut self, part: &LockRequest) -> Result<(), Errno> {
         if self.locks.splits(part) {
             return self.charge_locks(part, |locks| locks.release_part(part));
         }
@@ -115,7 +115,7 @@ impl Root {
 
     /// Charges the holder for the two locks that a change may add at most, and takes back what the
     /// change did not need.
-    fn charge_locks(&mut self, wanted: &Wanted, change: impl FnOnce(&mut Locks<OwnedReference>) -> Result<(), Errno>) -> Result<(), Errno> {
+    fn charge_locks(&mut self, wanted: &LockRequest, change: impl FnOnce(&mut Locks<OwnedReference>) -> Result<(), Errno>) -> Result<(), Errno> {
         let (payer, before) = (wanted.holder.key(), self.locks.count(wanted.holder));
         self.objects.charge(payer, 2 * cost::LOCK).map_err(|_| Errno::ENOLCK)?;
         let result = change(&mut self.locks);
