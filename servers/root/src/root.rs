@@ -11,7 +11,7 @@ use crate::pools::Pools;
 use crate::random::Random;
 use crate::table::Key;
 use crate::tree::open;
-use crate::waits::{Place, Waits};
+use crate::waits::{Place, FutexQueues};
 use crate::word_waits::{Meeting, Waiting};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
@@ -44,7 +44,7 @@ pub struct Root {
     /// Watchers of files.
     pub notices: Notices,
     /// Requests that wait at words of memory.
-    pub waits: Waits<Waiting>,
+    pub waits: FutexQueues<Waiting>,
     /// Long work.
     pub chores: Chores,
     /// Waiters that were woken and have not been answered yet.

@@ -15,7 +15,7 @@ use crate::objects::{Kind, Objects};
 use crate::pools::Pools;
 use crate::random::Random;
 use crate::root::{Root, Standing};
-use crate::waits::Waits;
+use crate::waits::FutexQueues;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -106,7 +106,7 @@ fn make_root(facts: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
         name: Vec::new(),
         locks: Locks::default(),
         notices: Notices::default(),
-        waits: Waits::default(),
+        waits: FutexQueues::default(),
         chores: Chores::default(),
         woken: VecDeque::new(),
         views: BTreeMap::new(),

@@ -43,20 +43,20 @@ impl<R> Default for Queue<R> {
 }
 
 /// Requests that wait at words. The head of this module describes them.
-pub struct Waits<R> {
+pub struct FutexQueues<R> {
     all: BTreeMap<(Place, u64), Queue<R>>,
     count: usize,
     /// The word whose waiters are looked at next, or the one before.
     looked: Option<(Place, u64)>,
 }
 
-impl<R> Default for Waits<R> {
-    fn default() -> Waits<R> {
-        Waits { all: BTreeMap::new(), count: 0, looked: None }
+impl<R> Default for FutexQueues<R> {
+    fn default() -> FutexQueues<R> {
+        FutexQueues { all: BTreeMap::new(), count: 0, looked: None }
     }
 }
 
-impl<R> Waits<R> {
+impl<R> FutexQueues<R> {
     /// Adds one.
     pub fn add(&mut self, place: Place, offset: u64, bits: u64, reply: R) {
         self.all.entry((place, offset)).or_default().waiters.push_back(Waiter { bits, reply });
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn first_come_first_woken() {
-        let (mut waits, mut woken) = (Waits::default(), Vec::new());
+        let (mut waits, mut woken) = (FutexQueues::default(), Vec::new());
         for (number, bits) in [(1, ALL), (2, 2), (3, 1)] {
             waits.add(PLACE, 8, bits, number);
         }
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn whoever_has_gone_is_found() {
-        let mut waits = Waits::default();
+        let mut waits = FutexQueues::default();
         for number in 0..1000 {
             waits.add(PLACE, 8 * (number % 10), ALL, number);
         }
