@@ -9,7 +9,7 @@ use crate::files::Files;
 use crate::hardware::{IoPorts, monotonic};
 use crate::input::{Control, ControlLines, Input};
 use crate::messages::{Item, Messages};
-use crate::serial::{Asks, Serial};
+use crate::serial::{InterruptCauses, Serial};
 use crate::table::Key;
 use crate::terminal::Signal;
 use crate::tree::open;
@@ -151,15 +151,15 @@ impl Console {
         let mut events = 0;
         for _ in 0..MOST_ASKED {
             match self.lines[index].asks(&mut IoPorts) {
-                Asks::Nothing => break,
-                Asks::Push => self.lines[index].push(&mut IoPorts),
-                Asks::Take(count) => {
+                InterruptCauses::Nothing => break,
+                InterruptCauses::Push => self.lines[index].push(&mut IoPorts),
+                InterruptCauses::Take(count) => {
                     for _ in 0..count {
                         let byte = self.lines[index].take(&mut IoPorts);
                         events |= self.arrived(index, byte);
                     }
                 }
-                Asks::TakeAll => {
+                InterruptCauses::TakeAll => {
                     while let Some(byte) = self.lines[index].receive(&mut IoPorts) {
                         events |= self.arrived(index, byte);
                     }

@@ -148,17 +148,17 @@ impl Serial {
     }
 
     /// Returns the cause of the line's interrupt. Looking answers a request that is about sending.
-    pub fn asks(&mut self, ports: &mut impl Ports) -> Asks {
+    pub fn asks(&mut self, ports: &mut impl Ports) -> InterruptCauses {
         match ports.read(self.base + register::FIFO) & 0xf {
-            4 => Asks::Take(TRIGGER),
-            0xc => Asks::TakeAll,
-            2 => Asks::Push,
+            4 => InterruptCauses::Take(TRIGGER),
+            0xc => InterruptCauses::TakeAll,
+            2 => InterruptCauses::Push,
             6 => {
                 // Errors are answered by looking at the status; the bytes are taken as they are.
                 ports.read(self.base + register::STATUS);
-                Asks::TakeAll
+                InterruptCauses::TakeAll
             }
-            _ => Asks::Nothing,
+            _ => InterruptCauses::Nothing,
         }
     }
 
@@ -170,7 +170,7 @@ impl Serial {
 
 /// Cause of a line's interrupt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asks {
+pub enum InterruptCauses {
     /// Pending interrupts have no cause left.
     Nothing,
     /// Received bytes: at least this many wait.
