@@ -24,7 +24,7 @@ use nacre_sys::{Reference, Region, memory};
 pub const WINDOWS: core::ops::Range<u64> = nacre_sys::window::WINDOWS;
 
 /// Something that is handed on: the plain data, and the references that it names.
-pub struct Legacy {
+pub struct ForkState {
     /// The plain data.
     pub data: Inheritance,
     /// The references; the process keeps its own.
@@ -39,9 +39,9 @@ pub struct Legacy {
     shown: Vec<Rc<Segment>>,
 }
 
-impl Legacy {
+impl ForkState {
     /// Collects the state that survives an exec.
-    pub fn of(process: &mut Process) -> Legacy {
+    pub fn of(process: &mut Process) -> ForkState {
         let data = Inheritance {
             owner: process.identity.owner(),
             umask: process.identity.umask,
@@ -56,7 +56,7 @@ impl Legacy {
             groups: process.identity.groups.iter().map(|group| u64::from(*group)).collect(),
             ..Inheritance::default()
         };
-        Legacy { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), keeps_stack: false, shown: Vec::new() }
+        ForkState { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), keeps_stack: false, shown: Vec::new() }
     }
 
     /// Adds what only `execve` keeps: signals that wait. Those of the thread are the process's

@@ -10,7 +10,7 @@ use crate::abi::registers::Frame;
 use crate::abi::signal_numbers::SIGKILL;
 use crate::calls::processes::fork::PreparedEnvironment;
 use crate::operations::files::busy_file;
-use crate::operations::fork_state::Legacy;
+use crate::operations::fork_state::ForkState;
 use crate::operations::paths::file_status;
 use crate::operations::paths::path_of;
 use crate::operations::paths::path_start::{self, is_own_executable, own_descriptor};
@@ -231,7 +231,7 @@ fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
 /// Runs a command, or the interpreter of a script, in a process that has the name `called` from
 /// then on.
 fn run(process: &mut Process, frame: &mut Frame, mut command: Command, called: [u8; 16]) -> Answer {
-    let mut legacy = Legacy::of(process);
+    let mut legacy = ForkState::of(process);
     legacy.data.name = called;
     legacy.data.owner = owner_as(process, [None; 2]);
     let files = process.services.files()?;
@@ -295,7 +295,7 @@ pub enum Outcome {
 }
 
 /// Makes an environment for the program, which takes the place of this one.
-fn replace(process: &mut Process, maker: &mut Maker, command: &Command, legacy: &mut Legacy) -> Result<Outcome, SpawnError> {
+fn replace(process: &mut Process, maker: &mut Maker, command: &Command, legacy: &mut ForkState) -> Result<Outcome, SpawnError> {
     legacy.set_executing(command.hold.as_ref().map(OwnedReference::handle));
     let random = random(process)?;
     // Programs that inherit nothing of ours are told where they start.

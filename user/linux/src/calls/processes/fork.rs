@@ -5,7 +5,7 @@
 use crate::abi::errno::{Answer, EINVAL, ENOSYS, Errno};
 use crate::abi::registers::Frame;
 use crate::operations::files::pidfd;
-use crate::operations::fork_state::Legacy;
+use crate::operations::fork_state::ForkState;
 use crate::process::Process;
 use crate::raw::memory_words;
 use crate::services::resource_source::{self, Maker};
@@ -174,7 +174,7 @@ impl Drop for Reserved {
 
 /// Makes the environment of a child at its port.
 fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u64, Reference)) -> Result<Child<Maker>, Errno> {
-    let mut legacy = Legacy::of(process);
+    let mut legacy = ForkState::of(process);
     legacy.data.pid = pid;
     legacy.add_files(process, true);
     legacy.add_copy(process, frame, request.flags & CLONE_VM != 0)?;

@@ -11,7 +11,7 @@ use crate::abi::registers::Frame;
 use crate::abi::signal_numbers::SIGKILL;
 use crate::calls::files::file_locks;
 use crate::calls::processes::exec::{Command, Outcome, STACK, names, slices, tell_owner};
-use crate::operations::fork_state::{Legacy, WINDOWS};
+use crate::operations::fork_state::{ForkState, WINDOWS};
 use crate::operations::grow_stack;
 use crate::operations::restore_state;
 use crate::process::{Process, futex_wake};
@@ -57,7 +57,7 @@ struct Plan {
 }
 
 /// The process becomes the program, if it can here.
-pub fn renew(process: &mut Process, frame: &mut Frame, maker: &mut Maker, command: &Command, legacy: &mut Legacy) -> Result<Outcome, SpawnError> {
+pub fn renew(process: &mut Process, frame: &mut Frame, maker: &mut Maker, command: &Command, legacy: &mut ForkState) -> Result<Outcome, SpawnError> {
     let loaded = nacre_nest::load_program(maker, &command.path)?;
     if loaded[0].image.native_version.is_some() {
         return Ok(Outcome::Elsewhere);
@@ -113,7 +113,7 @@ fn strings(stack: &[u8], command: &Command) -> [u64; 4] {
 }
 
 /// Makes the process the program that was planned. There is no way back.
-fn become_it(process: &mut Process, frame: &mut Frame, plan: Plan, command: &Command, legacy: &mut Legacy) -> Result<(), Errno> {
+fn become_it(process: &mut Process, frame: &mut Frame, plan: Plan, command: &Command, legacy: &mut ForkState) -> Result<(), Errno> {
     let end = process.halt_others();
     futex_wake::release_all_robust(process, &end);
     close_files(process, &end);
