@@ -24,7 +24,7 @@ use crate::state::memory::Memory;
 use crate::state::memory::patched_calls::Sites;
 use crate::state::memory::stack_growth::Growth;
 use crate::state::parent_table::Parents;
-use crate::state::process_attributes::Traits;
+use crate::state::process_attributes::ProcessAttributes;
 use crate::state::queue_notifications::Expected;
 use crate::state::random::Random;
 use crate::state::scheduling::Schedule;
@@ -102,7 +102,7 @@ pub struct Process {
     /// The lock under which all this is reached; none in tests.
     pub lock: Option<&'static RawLock>,
     /// Attributes that `prctl` sets.
-    pub traits: Traits,
+    pub traits: ProcessAttributes,
     /// Extent of the first thread's stack.
     pub growth: Growth,
     /// Commands of `membarrier` that the process has registered.
@@ -187,7 +187,7 @@ impl Process {
             used_before: None,
             cpu_timers: [Timer::new(); 2],
             lock: None,
-            traits: Traits::default(),
+            traits: ProcessAttributes::default(),
             growth: Growth::default(),
             barriers: 0,
             schedule: Schedule::default(),

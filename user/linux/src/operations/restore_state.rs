@@ -24,7 +24,7 @@ use crate::state::memory::Memory;
 use crate::state::memory::address_map::{Area, Map};
 use crate::state::memory::mapped_part::{Fill, Part, read_only};
 use crate::state::memory::page_table_pool::Tables;
-use crate::state::process_attributes::Traits;
+use crate::state::process_attributes::ProcessAttributes;
 use crate::state::random::Random;
 use crate::state::signals::dispositions::Action;
 use crate::state::system_v::Attached;
@@ -41,7 +41,7 @@ use nacre_sys::{Mapping, OwnedReference, Reference};
 fn take_state(process: &mut Process, data: &Inheritance) {
     let mut words = data.state.into_iter();
     let mut next = || words.next().unwrap_or(0);
-    let traits = Traits::of(core::array::from_fn(|_| next()));
+    let traits = ProcessAttributes::of(core::array::from_fn(|_| next()));
     let capabilities = Capabilities::of(core::array::from_fn(|_| next()));
     let of_files = [next() as u32, next() as u32];
     (process.schedule.policy, process.schedule.priority) = (next(), next());

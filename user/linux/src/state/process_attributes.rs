@@ -5,7 +5,7 @@ pub const SLACK: u64 = 50_000;
 
 /// Attributes that `prctl` sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Traits {
+pub struct ProcessAttributes {
     /// Dumpable attribute, which lets others look into the process.
     pub dumpable: u64,
     /// Attribute `no_new_privs`: no program gives the process more privileges. Here none does
@@ -23,13 +23,13 @@ pub struct Traits {
     pub oom_score: [i64; 2],
 }
 
-impl Default for Traits {
-    fn default() -> Traits {
-        Traits { dumpable: 1, no_new_privileges: false, keeps_capabilities: false, slack: SLACK, death_signal: 0, is_reaper: false, oom_score: [0; 2] }
+impl Default for ProcessAttributes {
+    fn default() -> ProcessAttributes {
+        ProcessAttributes { dumpable: 1, no_new_privileges: false, keeps_capabilities: false, slack: SLACK, death_signal: 0, is_reaper: false, oom_score: [0; 2] }
     }
 }
 
-impl Traits {
+impl ProcessAttributes {
     /// As words.
     pub fn words(&self) -> [u64; 8] {
         let [score, lowest] = self.oom_score.map(|value| value as u64);
@@ -37,8 +37,8 @@ impl Traits {
     }
 
     /// Makes the attributes from words.
-    pub fn of([dumpable, no_new_privileges, keeps, slack, death_signal, reaper, score, lowest]: [u64; 8]) -> Traits {
-        Traits {
+    pub fn of([dumpable, no_new_privileges, keeps, slack, death_signal, reaper, score, lowest]: [u64; 8]) -> ProcessAttributes {
+        ProcessAttributes {
             dumpable,
             no_new_privileges: no_new_privileges != 0,
             keeps_capabilities: keeps != 0,
@@ -51,13 +51,13 @@ impl Traits {
 
     /// Returns the attributes of a new program in the same process. `is_others`: it runs as another
     /// user.
-    pub fn of_program(self, is_others: bool) -> Traits {
+    pub fn of_program(self, is_others: bool) -> ProcessAttributes {
         let death_signal = if is_others { 0 } else { self.death_signal };
-        Traits { dumpable: u64::from(!is_others), keeps_capabilities: false, death_signal, ..self }
+        ProcessAttributes { dumpable: u64::from(!is_others), keeps_capabilities: false, death_signal, ..self }
     }
 
     /// Returns the attributes of a fork's child.
-    pub fn of_child(self) -> Traits {
-        Traits { death_signal: 0, is_reaper: false, ..self }
+    pub fn of_child(self) -> ProcessAttributes {
+        ProcessAttributes { death_signal: 0, is_reaper: false, ..self }
     }
 }
