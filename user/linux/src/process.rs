@@ -29,7 +29,7 @@ use crate::state::queue_notifications::Expected;
 use crate::state::random::Random;
 use crate::state::scheduling::Schedule;
 use crate::state::signals::dispositions::Signals;
-use crate::state::signals::signal_thread::Agent;
+use crate::state::signals::signal_thread::SignalThread;
 use crate::state::system_v::Keyed;
 use crate::state::threads::thread::Thread;
 use crate::state::threads::thread_table::{PID, Threads};
@@ -81,7 +81,7 @@ pub struct Process {
     /// Table in which the manager keeps the parents of processes.
     pub parents: Parents,
     /// The thread that hears of what comes from outside, once there is one.
-    pub agent: Option<Agent>,
+    pub agent: Option<SignalThread>,
     /// The work of that thread, with the address of its port; the start sets it.
     pub signal_thread: fn(usize),
     /// Timers.

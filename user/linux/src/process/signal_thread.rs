@@ -8,7 +8,7 @@
 use crate::abi::errno::Errno;
 use crate::abi::signal_info::{Info, LAST};
 use crate::process::Process;
-use crate::state::signals::signal_thread::Agent;
+use crate::state::signals::signal_thread::SignalThread;
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_NOTIFY};
 use nacre_proto::{parent, process as manager};
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference};
@@ -31,7 +31,7 @@ impl Process {
             if self.is_managed() {
                 manager::attach(Reference::PARENT, SIGNALS, reference.handle())?;
             }
-            self.agent = Some(Agent { port, reference, keeps: false });
+            self.agent = Some(SignalThread { port, reference, keeps: false });
         }
         Ok(self.agent.as_ref().map(|agent| agent.reference.handle()).unwrap_or_default())
     }

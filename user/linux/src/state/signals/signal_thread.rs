@@ -3,7 +3,7 @@
 use nacre_sys::{OwnedPort, OwnedReference};
 
 /// State of the process's signal thread.
-pub struct Agent {
+pub struct SignalThread {
     pub port: OwnedPort,
     pub reference: OwnedReference,
     /// The process's exceptions come to it.
