@@ -31,14 +31,14 @@ struct Extent {
 
 /// The segment that small areas are cut from at present, and what was given up.
 #[derive(Default)]
-pub struct Stock {
+pub struct SegmentCache {
     segment: Option<Rc<Segment>>,
     size: u64,
     used: u64,
     free: Vec<Extent>,
 }
 
-impl Stock {
+impl SegmentCache {
     /// Memory that nobody has used: a segment, and the offset of `size` bytes (a multiple of a
     /// page) in it.
     pub fn take(&mut self, services: &mut Services, size: u64) -> Result<(Rc<Segment>, u64), Errno> {
@@ -73,8 +73,8 @@ impl Stock {
     }
 
     /// Returns a cache with the memory that was given up and not used since.
-    pub fn again(self) -> Stock {
-        Stock { free: self.free, ..Stock::default() }
+    pub fn again(self) -> SegmentCache {
+        SegmentCache { free: self.free, ..SegmentCache::default() }
     }
 
     /// Keeps what nobody uses any more, and is full of zeros. `follows`: it lay behind what was

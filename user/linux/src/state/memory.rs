@@ -24,7 +24,7 @@ use crate::abi::errno::{EACCES, ENOMEM, Errno};
 use crate::raw::memory_words;
 use crate::services::connections::Services;
 use crate::services::segment::Segment;
-use crate::services::segment_cache::Stock;
+use crate::services::segment_cache::SegmentCache;
 use crate::state::files::open_file::OpenFile;
 use crate::state::memory::address_map::{Area, Map, round_up};
 use crate::state::memory::locked_pages::Locked;
@@ -46,7 +46,7 @@ pub struct Memory {
     break_start: u64,
     break_end: u64,
     break_mapped: u64,
-    stock: Stock,
+    stock: SegmentCache,
     /// There are, or were, areas whose pages come when they are touched.
     has_paged: bool,
     /// Copy-on-write state.
@@ -67,7 +67,7 @@ impl Memory {
     pub fn copied(map: Map<Fill>, [break_start, break_end, break_mapped]: [u64; 3], tables: Tables) -> Memory {
         let has_paged = map.areas().any(|area| area.backing.is_paged());
         let lazy = Lazy::among(&map);
-        Memory { map, break_start, break_end, break_mapped, stock: Stock::default(), has_paged, lazy, locked: Locked::default(), tables }
+        Memory { map, break_start, break_end, break_mapped, stock: SegmentCache::default(), has_paged, lazy, locked: Locked::default(), tables }
     }
 
     /// Returns the start of the break, its present end, and the end of the memory behind it.

@@ -4,7 +4,7 @@
 use crate::abi::errno::{ENOMEM, Errno};
 use crate::raw::memory_words;
 use crate::services::segment::Segment;
-use crate::services::segment_cache::Stock;
+use crate::services::segment_cache::SegmentCache;
 use crate::state::memory::Memory;
 use crate::state::memory::mapped_part::{AtFork, Fill, Part, Shown};
 use alloc::rc::Rc;
@@ -54,7 +54,7 @@ impl Part {
 
 impl Memory {
     /// All of it goes; what is left of it.
-    pub fn give_up(self) -> Stock {
+    pub fn give_up(self) -> SegmentCache {
         let (mut stock, mut common, mut end) = (self.stock.again(), None, 0);
         for area in self.map.into_areas() {
             let Fill::Own(mut part) = area.backing else { continue };
@@ -71,7 +71,7 @@ impl Memory {
     }
 
     /// Areas are made of this before anything else is asked for.
-    pub fn use_again(&mut self, stock: Stock) {
+    pub fn use_again(&mut self, stock: SegmentCache) {
         self.stock = stock;
     }
 }
