@@ -21,7 +21,7 @@ use crate::state::files::open_file::{OpenFile, TimerFile, Told};
 use crate::state::files::watches::Watches;
 use crate::state::limits::Limits;
 use crate::state::memory::Memory;
-use crate::state::memory::patched_calls::Sites;
+use crate::state::memory::patched_calls::PatchedCalls;
 use crate::state::memory::stack_growth::Growth;
 use crate::state::parent_table::Parents;
 use crate::state::process_attributes::ProcessAttributes;
@@ -116,7 +116,7 @@ pub struct Process {
     /// The path that the program was loaded from.
     pub executable: Vec<u8>,
     /// Places that make calls without the kernel, and how often others are used.
-    pub sites: Sites,
+    pub sites: PatchedCalls,
     /// Library file for new environments, once one was made.
     pub library: Option<Rc<Library>>,
     /// Random words for programs that the process starts or becomes.
@@ -194,7 +194,7 @@ impl Process {
             processors: 0,
             strings: [0; 4],
             executable,
-            sites: Sites::default(),
+            sites: PatchedCalls::default(),
             library: None,
             random: Default::default(),
             reported: [0; SET],

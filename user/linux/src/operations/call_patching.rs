@@ -7,7 +7,7 @@
 //! is as good as in the program. Stubs lie in a page of the program's memory that its code reaches;
 //! a fork's child has them as it has the code.
 //!
-//! Every so many calls that come through the kernel the entry shows one ([`Sites::is_hot`]); a
+//! Every so many calls that come through the kernel the entry shows one ([`PatchedCalls::is_hot`]); a
 //! place that is shown often enough is worth the page that becomes the process's own when it is
 //! written. See proposal 0015.
 
@@ -172,11 +172,11 @@ mod tests {
 
     #[test]
     fn what_is_shown_often_is_hot_and_what_is_not_makes_room() {
-        let mut sites = crate::state::memory::patched_calls::Sites::default();
+        let mut sites = crate::state::memory::patched_calls::PatchedCalls::default();
         let times = (0..200).filter(|_| sites.is_hot(7)).count();
         assert_eq!(times, 200 / crate::state::memory::patched_calls::OFTEN as usize);
         // Two places that take turns with many others that come once.
-        let mut sites = crate::state::memory::patched_calls::Sites::default();
+        let mut sites = crate::state::memory::patched_calls::PatchedCalls::default();
         let hot = (0..4000u64).filter(|number| if number % 3 == 0 { sites.is_hot(1000 + number) } else { sites.is_hot(number % 3) }).count();
         assert!(hot > 50, "{hot}");
         assert!((0..4000u64).all(|number| !sites.is_hot(10_000 + number)));

@@ -11,7 +11,7 @@ pub const REACH: u64 = (1 << 31) - (1 << 16);
 
 /// Call sites that are used often, and the stubs that were made for them.
 #[derive(Default)]
-pub struct Sites {
+pub struct PatchedCalls {
     counts: [(u64, u32); COUNTED],
     /// Pages of stubs, and how many bytes of each are in use.
     pub pages: Vec<(u64, u64)>,
@@ -21,7 +21,7 @@ pub struct Sites {
     pub guests: usize,
 }
 
-impl Sites {
+impl PatchedCalls {
     /// Returns true if a call site was sampled often enough to be worth patching. Samples of other
     /// sites wear its count down.
     pub fn is_hot(&mut self, at: u64) -> bool {
