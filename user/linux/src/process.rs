@@ -30,7 +30,7 @@ use crate::state::random::Random;
 use crate::state::scheduling::Schedule;
 use crate::state::signals::dispositions::Signals;
 use crate::state::signals::signal_thread::SignalThread;
-use crate::state::system_v::Keyed;
+use crate::state::system_v::SystemV;
 use crate::state::threads::thread::Thread;
 use crate::state::threads::thread_table::{PID, Threads};
 use crate::state::timers::{CpuTimers, Timer, Timers};
@@ -65,7 +65,7 @@ pub struct Process {
     /// maker keeps the file.
     pub executing: Option<OwnedReference>,
     /// System V objects that the process uses.
-    pub keyed: Keyed,
+    pub keyed: SystemV,
     /// Queues of whose messages it is to be told.
     pub mail: Vec<Expected>,
     /// Resource limits.

@@ -5,7 +5,7 @@ use nacre_sys::OwnedReference;
 
 /// System V objects that a process uses.
 #[derive(Default)]
-pub struct Keyed {
+pub struct SystemV {
     /// Port of the process at the service.
     pub port: Option<OwnedReference>,
     /// Segments in its memory.
