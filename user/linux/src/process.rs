@@ -22,7 +22,7 @@ use crate::state::files::watches::Watches;
 use crate::state::limits::Limits;
 use crate::state::memory::Memory;
 use crate::state::memory::patched_calls::PatchedCalls;
-use crate::state::memory::stack_growth::Growth;
+use crate::state::memory::stack_growth::StackGrowth;
 use crate::state::parent_table::Parents;
 use crate::state::process_attributes::ProcessAttributes;
 use crate::state::queue_notifications::Expected;
@@ -104,7 +104,7 @@ pub struct Process {
     /// Attributes that `prctl` sets.
     pub traits: ProcessAttributes,
     /// Extent of the first thread's stack.
-    pub growth: Growth,
+    pub growth: StackGrowth,
     /// Commands of `membarrier` that the process has registered.
     pub barriers: u64,
     /// Policy and priority.
@@ -188,7 +188,7 @@ impl Process {
             cpu_timers: [Timer::new(); 2],
             lock: None,
             traits: ProcessAttributes::default(),
-            growth: Growth::default(),
+            growth: StackGrowth::default(),
             barriers: 0,
             schedule: Schedule::default(),
             processors: 0,

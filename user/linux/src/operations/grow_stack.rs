@@ -4,7 +4,7 @@ use crate::abi::errno::{ENOMEM, Errno};
 use crate::operations::limit_checks;
 use crate::process::Process;
 use crate::state::limits::USUAL_STACK;
-use crate::state::memory::stack_growth::{BELOW, Growth, next};
+use crate::state::memory::stack_growth::{BELOW, StackGrowth, next};
 use nacre_abi::Rights;
 use nacre_nest::plan::{FOREIGN_STACK_END as END, MAX_FOREIGN_STACK as MOST};
 
@@ -14,7 +14,7 @@ pub fn find_stack(process: &mut Process) {
     while let Some(area) = process.memory.map.area(low - 1).filter(|area| area.start >= END - MOST && area.rights.contains(Rights::WRITE)) {
         low = area.start;
     }
-    process.growth = if low == END { Growth::default() } else { Growth::to(low) };
+    process.growth = if low == END { StackGrowth::default() } else { StackGrowth::to(low) };
 }
 
 /// Makes the stack reach below `stack`, if it may; whether there is more than there was.
@@ -33,7 +33,7 @@ fn try_grow(process: &mut Process, wanted: u64) -> Result<(), Errno> {
     let start = next(low, wanted, limit).ok_or(ENOMEM)?;
     limit_checks::check_memory(process, low - start, false)?;
     process.memory.add(&mut process.services, start, low - start, Rights::READ.union(Rights::WRITE))?;
-    process.growth = Growth::to(start);
+    process.growth = StackGrowth::to(start);
     Ok(())
 }
 

@@ -13,7 +13,7 @@ const STEP: u64 = 0x1_0000;
 
 /// Extent of the stack.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Growth {
+pub struct StackGrowth {
     /// Lowest address, or 0 if the process has no stack that can grow.
     pub low: u64,
     /// Distance from [`FLOOR`] below which a stack pointer has too little stack left.
@@ -23,10 +23,10 @@ pub struct Growth {
 /// Lowest possible stack pointer of a stack that grows.
 const FLOOR: u64 = END - MOST + 1;
 
-impl Growth {
+impl StackGrowth {
     /// A stack that reaches down to `low`.
-    pub fn to(low: u64) -> Growth {
-        Growth { low, alarm: (low + BELOW).saturating_sub(FLOOR) }
+    pub fn to(low: u64) -> StackGrowth {
+        StackGrowth { low, alarm: (low + BELOW).saturating_sub(FLOOR) }
     }
 
     /// Returns true if a stack pointer is in the stack's range and may lack memory below it.
@@ -62,9 +62,9 @@ mod tests {
 
     #[test]
     fn only_the_stacks_own_range_is_looked_at() {
-        let growth = Growth::to(END - 0x4_0000);
+        let growth = StackGrowth::to(END - 0x4_0000);
         assert!(growth.is_below(END - 0x4_0000 + 8));
         assert!(!growth.is_below(END - 8) && !growth.is_below(0x6fff_ffff_f000));
-        assert!(!Growth::default().is_below(END - 8));
+        assert!(!StackGrowth::default().is_below(END - 8));
     }
 }
