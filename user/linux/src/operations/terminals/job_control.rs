@@ -7,7 +7,7 @@ use crate::abi::signal_info::{Info, SI_KERNEL, bit};
 use crate::abi::signal_numbers::SIGTTIN;
 use crate::process::Process;
 use crate::state::files::open_file::{Kind, OpenFile};
-use crate::state::files::terminal_state::Known;
+use crate::state::files::terminal_state::TerminalState;
 use crate::state::signals::dispositions::Fate;
 use nacre_proto::channel::{self, CONSOLE, terminal_device};
 use nacre_proto::{process as manager, terminal};
@@ -16,13 +16,13 @@ use nacre_sys::Reference;
 
 /// The device of the terminal that a file is; of a master the one of its slaves.
 pub fn terminal_of(file: &OpenFile) -> Option<u64> {
-    if file.terminal.get() == Known::Nothing {
+    if file.terminal.get() == TerminalState::Nothing {
         let may_be = matches!(file.kind, Kind::Stream(..)) || file.mode & S_IFMT == S_IFCHR && !file.is_null;
         let device = if may_be { ask_terminal(file) } else { None };
-        file.terminal.set(device.map_or(Known::NoTerminal, Known::Device));
+        file.terminal.set(device.map_or(TerminalState::NoTerminal, TerminalState::Device));
     }
     match file.terminal.get() {
-        Known::Device(device) => Some(device),
+        TerminalState::Device(device) => Some(device),
         _ => None,
     }
 }

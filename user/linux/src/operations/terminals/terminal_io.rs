@@ -15,7 +15,7 @@ use crate::services::OWN_POSITION;
 use crate::services::find::PIECE;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::terminal_name::{Name, name};
-use crate::state::files::terminal_state::Known;
+use crate::state::files::terminal_state::TerminalState;
 use alloc::format;
 use nacre_proto::channel::{self, Outgoing, terminal_device, terminal_number};
 use nacre_proto::{file, process as manager, terminal};
@@ -64,7 +64,7 @@ pub fn open_terminal(process: &mut Process, path: &[u8], flags: u32) -> Option<A
 
 fn enter_terminal(process: &mut Process, reference: OwnedReference, (mode, number): (u32, u64), path: &[u8], flags: u32) -> Answer {
     let file = OpenFile::new(Kind::Remote(reference), S_IFCHR | PAIR | mode, flags & (O_ACCESS | O_NONBLOCK));
-    file.terminal.set(Known::Device(terminal_device(number)));
+    file.terminal.set(TerminalState::Device(terminal_device(number)));
     *file.opened_by.borrow_mut() = Some((None, path.to_vec()));
     process.open(file, flags & O_CLOEXEC != 0)
 }

@@ -12,7 +12,7 @@ use crate::state::files::pipe::{self, End, Side};
 use crate::state::files::proc_node::Node;
 use crate::state::files::ring_ends::Rings;
 use crate::state::files::socket_options::Options;
-use crate::state::files::terminal_state::Known;
+use crate::state::files::terminal_state::TerminalState;
 use crate::state::files::watch::Watch;
 use alloc::format;
 use alloc::rc::{Rc, Weak};
@@ -70,7 +70,7 @@ pub struct OpenFile {
     /// Notification bit by which the server reports events.
     pub watch: Cell<Watch>,
     /// Terminal that the file is, once the library has asked.
-    pub terminal: Cell<Known>,
+    pub terminal: Cell<TerminalState>,
 }
 
 /// Goes along the directories that it was opened by one by one: a chain of them may be as long as a

@@ -2,7 +2,7 @@
 
 /// Knowledge of a file as a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Known {
+pub enum TerminalState {
     /// Unknown: the library has not asked.
     #[default]
     Nothing,
