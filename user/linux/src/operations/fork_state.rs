@@ -7,7 +7,7 @@ use crate::abi::registers::Frame;
 use crate::operations::files::in_process_io;
 use crate::process::Process;
 use crate::services::segment::Segment;
-use crate::state::files::in_process_file::Local;
+use crate::state::files::in_process_file::InProcessFile;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::{AtFork, Fill, read_only};
@@ -233,7 +233,7 @@ fn made_here(file: &OpenFile) -> Option<(Vec<u8>, u64)> {
     }
     let Kind::Local(local) = &file.kind else { return None };
     match &*local.borrow() {
-        Local::Shown(shown) => Some((shown.node.path().into_bytes(), shown.position)),
+        InProcessFile::Shown(shown) => Some((shown.node.path().into_bytes(), shown.position)),
         _ => None,
     }
 }

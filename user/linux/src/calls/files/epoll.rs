@@ -11,7 +11,7 @@ use crate::calls::files::poll;
 use crate::operations::files::readiness::{self, FLAGS, FOR_EVER, ONE_SHOT, look, with_set};
 use crate::process::Process;
 use crate::state::files::epoll_set::Entry;
-use crate::state::files::in_process_file::Local;
+use crate::state::files::in_process_file::InProcessFile;
 use crate::state::files::open_file::{Kind, OpenFile};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -26,9 +26,9 @@ const RECORD: usize = 12;
 const DEEPEST: usize = 5;
 
 /// The set that an open file is.
-fn set_of(file: &OpenFile) -> Result<&RefCell<Local>, Errno> {
+fn set_of(file: &OpenFile) -> Result<&RefCell<InProcessFile>, Errno> {
     match &file.kind {
-        Kind::Local(local) if matches!(&*local.borrow(), Local::Set(_)) => Ok(local),
+        Kind::Local(local) if matches!(&*local.borrow(), InProcessFile::Set(_)) => Ok(local),
         _ => Err(EINVAL),
     }
 }
@@ -102,7 +102,7 @@ fn read_event(process: &Process, address: u64) -> Result<(u64, u64), Errno> {
 }
 
 /// Looks at every file of a set once, and writes up to `most` records of those that are ready.
-fn collect(process: &mut Process, local: &RefCell<Local>, events: u64, most: u64) -> Answer {
+fn collect(process: &mut Process, local: &RefCell<InProcessFile>, events: u64, most: u64) -> Answer {
     let mut count = 0;
     let mut index = 0;
     while count < most {

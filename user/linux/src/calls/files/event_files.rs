@@ -9,7 +9,7 @@ use crate::operations::clock_reading::{self, moment, read_setting, write_setting
 use crate::operations::files::in_process_io;
 use crate::process::Process;
 use crate::state::files::epoll_set::Set;
-use crate::state::files::in_process_file::{Counter, FileTimer, Local};
+use crate::state::files::in_process_file::{Counter, FileTimer, InProcessFile};
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::timers::Timer;
 use alloc::rc::Rc;
@@ -24,20 +24,20 @@ pub fn eventfd2(process: &mut Process, frame: &mut Frame) -> Answer {
     let [value, flags, ..] = frame.arguments();
     check_flags(flags, SEMAPHORE | O_CLOEXEC | O_NONBLOCK)?;
     let counter = Counter { value: value & 0xffff_ffff, is_semaphore: flags as u32 & SEMAPHORE != 0 };
-    in_process_io::open_local(process, Local::Counter(counter), flags)
+    in_process_io::open_local(process, InProcessFile::Counter(counter), flags)
 }
 
 /// `eventfd(value)`.
 pub fn eventfd(process: &mut Process, frame: &mut Frame) -> Answer {
     let counter = Counter { value: frame.arguments()[0] & 0xffff_ffff, is_semaphore: false };
-    in_process_io::open_local(process, Local::Counter(counter), 0)
+    in_process_io::open_local(process, InProcessFile::Counter(counter), 0)
 }
 
 /// `epoll_create1(flags)`.
 pub fn epoll_create1(process: &mut Process, frame: &mut Frame) -> Answer {
     let flags = frame.arguments()[0];
     check_flags(flags, O_CLOEXEC)?;
-    in_process_io::open_local(process, Local::Set(Set::new()), flags)
+    in_process_io::open_local(process, InProcessFile::Set(Set::new()), flags)
 }
 
 /// `epoll_create(size)`.
@@ -45,7 +45,7 @@ pub fn epoll_create(process: &mut Process, frame: &mut Frame) -> Answer {
     if (frame.arguments()[0] as i32) <= 0 {
         return Err(EINVAL);
     }
-    in_process_io::open_local(process, Local::Set(Set::new()), 0)
+    in_process_io::open_local(process, InProcessFile::Set(Set::new()), 0)
 }
 
 /// `timerfd_create(clock, flags)`.
@@ -56,7 +56,7 @@ pub fn timerfd_create(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let timer = FileTimer { timer: Timer::new(), clock: clock_reading::clock(clock)? };
-    let descriptor = in_process_io::open_local(process, Local::Timer(timer), flags)?;
+    let descriptor = in_process_io::open_local(process, InProcessFile::Timer(timer), flags)?;
     let file = Rc::downgrade(&process.descriptors.get(descriptor)?);
     process.file_timers.push(file);
     Ok(descriptor)
@@ -65,7 +65,7 @@ pub fn timerfd_create(process: &mut Process, frame: &mut Frame) -> Answer {
 /// The timer behind a descriptor, as the file that it is.
 fn timer_file(process: &Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno> {
     let file = process.descriptors.get(descriptor)?;
-    let is_timer = matches!(&file.kind, Kind::Local(local) if matches!(&*local.borrow(), Local::Timer(_)));
+    let is_timer = matches!(&file.kind, Kind::Local(local) if matches!(&*local.borrow(), InProcessFile::Timer(_)));
     if is_timer { Ok(file) } else { Err(EINVAL) }
 }
 
@@ -73,7 +73,7 @@ fn timer_file(process: &Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno>
 fn with_timer<R>(file: &OpenFile, work: impl FnOnce(&mut FileTimer) -> R) -> Result<R, Errno> {
     let Kind::Local(local) = &file.kind else { return Err(EINVAL) };
     match &mut *local.borrow_mut() {
-        Local::Timer(timer) => Ok(work(timer)),
+        InProcessFile::Timer(timer) => Ok(work(timer)),
         _ => Err(EINVAL),
     }
 }
@@ -128,12 +128,12 @@ pub fn signalfd4(process: &mut Process, frame: &mut Frame) -> Answer {
     let set = process.memory.read_words::<1>(set)?[0] & !ALWAYS;
     if descriptor as i32 == -1 {
         process.has_signal_files = true;
-        return in_process_io::open_local(process, Local::Signals(set), flags);
+        return in_process_io::open_local(process, InProcessFile::Signals(set), flags);
     }
     let file = process.descriptors.get(descriptor)?;
     let Kind::Local(local) = &file.kind else { return Err(EINVAL) };
     match &mut *local.borrow_mut() {
-        Local::Signals(place) => *place = set,
+        InProcessFile::Signals(place) => *place = set,
         _ => return Err(EINVAL),
     }
     process.pipe_changed();

@@ -7,7 +7,7 @@ use crate::abi::time_units::MONOTONIC;
 use crate::operations::clock_reading;
 use crate::operations::proc;
 use crate::process::Process;
-use crate::state::files::in_process_file::Local;
+use crate::state::files::in_process_file::InProcessFile;
 use crate::state::files::open_file::{Kind, OpenFile};
 use core::cell::RefCell;
 
@@ -30,21 +30,21 @@ fn record(info: &Info) -> [u8; SIGNAL_RECORD] {
 }
 
 /// Reads a file that is inside the process.
-pub fn read_local(process: &mut Process, file: &RefCell<Local>, into: &mut [u8]) -> Result<usize, Errno> {
+pub fn read_local(process: &mut Process, file: &RefCell<InProcessFile>, into: &mut [u8]) -> Result<usize, Errno> {
     let wanted = match &*file.borrow() {
-        Local::Signals(set) => Some(*set),
+        InProcessFile::Signals(set) => Some(*set),
         _ => None,
     };
     if let Some(set) = wanted {
         return read_signals(process, set, into);
     }
-    if matches!(&*file.borrow(), Local::Shown(_)) {
+    if matches!(&*file.borrow(), InProcessFile::Shown(_)) {
         return proc::open::read_shown(process, file, None, into);
     }
     let place = into.get_mut(..8).ok_or(EINVAL)?;
     let value = match &mut *file.borrow_mut() {
-        Local::Counter(counter) => counter.read()?,
-        Local::Timer(timer) => {
+        InProcessFile::Counter(counter) => counter.read()?,
+        InProcessFile::Timer(timer) => {
             timer.timer.expire(clock_reading::now(process, MONOTONIC)?);
             Some(core::mem::take(&mut timer.timer.count)).filter(|count| *count != 0).ok_or(EAGAIN)?
         }
@@ -69,9 +69,9 @@ fn read_signals(process: &mut Process, set: u64, into: &mut [u8]) -> Result<usiz
 }
 
 /// Writes to a file that is inside the process.
-pub fn write_local(process: &mut Process, file: &RefCell<Local>, from: &[u8]) -> Result<usize, Errno> {
+pub fn write_local(process: &mut Process, file: &RefCell<InProcessFile>, from: &[u8]) -> Result<usize, Errno> {
     let shown = match &*file.borrow() {
-        Local::Shown(shown) => Some(shown.node),
+        InProcessFile::Shown(shown) => Some(shown.node),
         _ => None,
     };
     if let Some(node) = shown {
@@ -79,7 +79,7 @@ pub fn write_local(process: &mut Process, file: &RefCell<Local>, from: &[u8]) ->
     }
     let bytes: [u8; 8] = from.get(..8).and_then(|bytes| bytes.try_into().ok()).ok_or(EINVAL)?;
     match &mut *file.borrow_mut() {
-        Local::Counter(counter) => counter.write(u64::from_le_bytes(bytes))?,
+        InProcessFile::Counter(counter) => counter.write(u64::from_le_bytes(bytes))?,
         _ => return Err(EINVAL),
     }
     Ok(8)
@@ -97,7 +97,7 @@ pub fn fire_file_timers(process: &mut Process, now: u64) -> Option<u64> {
     process.file_timers.retain(|file| {
         let Some(open) = file.upgrade() else { return false };
         let Kind::Local(local) = &open.kind else { return false };
-        let Local::Timer(timer) = &mut *local.borrow_mut() else { return false };
+        let InProcessFile::Timer(timer) = &mut *local.borrow_mut() else { return false };
         fired |= timer.timer.expire(now) != 0;
         next = next.into_iter().chain(timer.timer.due).min();
         true
@@ -122,7 +122,7 @@ pub fn move_counters(process: &mut Process) {
 fn move_counter(process: &mut Process, file: &OpenFile) -> Option<()> {
     let Kind::Local(local) = &file.kind else { return None };
     let (value, takes_one) = match &*local.borrow() {
-        Local::Counter(counter) => (counter.value, counter.is_semaphore),
+        InProcessFile::Counter(counter) => (counter.value, counter.is_semaphore),
         _ => return None,
     };
     // One that no server takes stays the process's own.
@@ -133,7 +133,7 @@ fn move_counter(process: &mut Process, file: &OpenFile) -> Option<()> {
     file.moved.set(reference).ok()
 }
 
-pub fn open_local(process: &mut Process, local: Local, flags: u64) -> Answer {
+pub fn open_local(process: &mut Process, local: InProcessFile, flags: u64) -> Answer {
     let flags = flags as u32;
     let file = OpenFile::new(Kind::Local(RefCell::new(local)), 0o600, O_RDWR | flags & O_NONBLOCK);
     process.open(file, flags & O_CLOEXEC != 0)

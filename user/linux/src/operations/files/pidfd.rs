@@ -8,7 +8,7 @@ use crate::abi::signal_info::{Info, LAST, SI_USER};
 use crate::operations::proc;
 use crate::operations::send_signal;
 use crate::process::Process;
-use crate::state::files::in_process_file::Local;
+use crate::state::files::in_process_file::InProcessFile;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::proc_node::Node;
 use crate::state::signals::pending::SI_TKILL;
@@ -19,7 +19,7 @@ use nacre_sys::Reference;
 
 /// Makes the open file of a pidfd.
 pub fn open_file(pid: u64, flags: u32) -> OpenFile {
-    OpenFile::new(Kind::Local(RefCell::new(Local::Process(pid))), 0o600, O_RDWR | flags & O_NONBLOCK)
+    OpenFile::new(Kind::Local(RefCell::new(InProcessFile::Process(pid))), 0o600, O_RDWR | flags & O_NONBLOCK)
 }
 
 /// The process that a descriptor is, and whether calls must not wait for it.

@@ -7,7 +7,7 @@ use crate::operations::clock_reading::{self, now};
 use crate::operations::files::pidfd;
 use crate::process::Process;
 use crate::state::files::epoll_set::{Entry, Set};
-use crate::state::files::in_process_file::Local;
+use crate::state::files::in_process_file::InProcessFile;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::pipe::Side;
 use crate::state::files::watch::Watch;
@@ -84,16 +84,16 @@ pub fn watch_with(process: &mut Process, open: &OpenFile, events: u64, ask: impl
 }
 
 /// Returns true if any file of an epoll set is ready.
-pub fn any_ready(process: &mut Process, local: &RefCell<Local>) -> bool {
+pub fn any_ready(process: &mut Process, local: &RefCell<InProcessFile>) -> bool {
     let entries = with_set(local, |set| set.entries.clone()).unwrap_or_default();
     entries.iter().any(|entry| entry.file.upgrade().is_some_and(|file| ready(process, &file, (entry.wanted & !FLAGS) | ALWAYS) != 0))
 }
 
 /// Has the agent told when a file of a set may be ready; other files inside the process tell
 /// themselves.
-pub fn watch_set(process: &mut Process, local: &RefCell<Local>) -> Watched {
+pub fn watch_set(process: &mut Process, local: &RefCell<InProcessFile>) -> Watched {
     let entries = match &*local.borrow() {
-        Local::Set(set) => set.entries.clone(),
+        InProcessFile::Set(set) => set.entries.clone(),
         _ => return Watched::NOTHING,
     };
     let wanted = entries.iter().filter(|entry| entry.wanted & !FLAGS != 0);
@@ -119,18 +119,18 @@ fn watch_entry(process: &mut Process, entry: &Entry) -> Watched {
 }
 
 /// Returns the events of a file inside the process.
-pub fn local_events(process: &mut Process, file: &RefCell<Local>) -> u64 {
+pub fn local_events(process: &mut Process, file: &RefCell<InProcessFile>) -> u64 {
     let set = match &mut *file.borrow_mut() {
-        Local::Counter(counter) => return counter.events(),
-        Local::Timer(timer) => {
+        InProcessFile::Counter(counter) => return counter.events(),
+        InProcessFile::Timer(timer) => {
             // A clock that does not answer leaves the timer as it is.
             timer.timer.expire(clock_reading::now(process, MONOTONIC).unwrap_or(0));
             return if timer.timer.count != 0 { POLLIN } else { 0 };
         }
-        Local::Signals(set) => *set,
-        Local::Shown(_) => return POLLIN | POLLOUT,
-        Local::Process(pid) => return if pidfd::has_ended(*pid) { POLLIN } else { 0 },
-        Local::Set(_) => 0,
+        InProcessFile::Signals(set) => *set,
+        InProcessFile::Shown(_) => return POLLIN | POLLOUT,
+        InProcessFile::Process(pid) => return if pidfd::has_ended(*pid) { POLLIN } else { 0 },
+        InProcessFile::Set(_) => 0,
     };
     if set != 0 {
         let there = process.signals.pending.set() | process.me().pending.set();
@@ -211,9 +211,9 @@ const EDGE: u64 = 1 << 31;
 pub const ONE_SHOT: u64 = 1 << 30;
 
 /// Does something with a set.
-pub fn with_set<R>(local: &RefCell<Local>, work: impl FnOnce(&mut Set) -> R) -> Result<R, Errno> {
+pub fn with_set<R>(local: &RefCell<InProcessFile>, work: impl FnOnce(&mut Set) -> R) -> Result<R, Errno> {
     match &mut *local.borrow_mut() {
-        Local::Set(set) => Ok(work(set)),
+        InProcessFile::Set(set) => Ok(work(set)),
         _ => Err(EINVAL),
     }
 }

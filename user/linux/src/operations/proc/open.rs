@@ -9,7 +9,7 @@ use crate::operations::proc::remote_query;
 use crate::operations::proc::text;
 use crate::operations::proc::tree;
 use crate::process::Process;
-use crate::state::files::in_process_file::Local;
+use crate::state::files::in_process_file::InProcessFile;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::proc_node::{Node, Shown, Target};
 use alloc::vec::Vec;
@@ -37,21 +37,21 @@ pub fn open_in_proc(process: &mut Process, descriptor: u64, path: &[u8], flags: 
 }
 
 /// Reads what is shown, at a position or (`None`) at its own.
-pub fn read_shown(process: &mut Process, file: &RefCell<Local>, at: Option<u64>, into: &mut [u8]) -> Result<usize, Errno> {
+pub fn read_shown(process: &mut Process, file: &RefCell<InProcessFile>, at: Option<u64>, into: &mut [u8]) -> Result<usize, Errno> {
     let (node, position) = match &*file.borrow() {
-        Local::Shown(shown) => (shown.node, at.unwrap_or(shown.position)),
+        InProcessFile::Shown(shown) => (shown.node, at.unwrap_or(shown.position)),
         _ => return Err(EINVAL),
     };
     if node.is_folder() {
         return Err(EISDIR);
     }
     let fresh = if position == 0 { Some(text::text_of(process, node)?) } else { None };
-    let is_empty = matches!(&*file.borrow(), Local::Shown(shown) if shown.text.is_empty());
+    let is_empty = matches!(&*file.borrow(), InProcessFile::Shown(shown) if shown.text.is_empty());
     let fresh = match fresh {
         None if is_empty => Some(text::text_of(process, node)?),
         fresh => fresh,
     };
-    let Local::Shown(shown) = &mut *file.borrow_mut() else { return Err(EINVAL) };
+    let InProcessFile::Shown(shown) = &mut *file.borrow_mut() else { return Err(EINVAL) };
     shown.text = fresh.unwrap_or(core::mem::take(&mut shown.text));
     let rest = usize::try_from(position).ok().and_then(|start| shown.text.get(start..)).unwrap_or_default();
     let count = rest.len().min(into.len());
@@ -70,7 +70,7 @@ pub fn list_shown(process: &mut Process, node: Node, cookie: u64, batch: &mut [u
 /// Moves the position of what is shown, as `lseek` does.
 pub fn seek(file: &OpenFile, offset: u64, whence: u64) -> Option<Answer> {
     let Kind::Local(local) = &file.kind else { return None };
-    let Local::Shown(shown) = &mut *local.borrow_mut() else { return None };
+    let InProcessFile::Shown(shown) = &mut *local.borrow_mut() else { return None };
     let from = match whence {
         0 => 0,
         1 => shown.position,
@@ -98,7 +98,7 @@ impl Shown {
     /// Makes the open file of a node at a position.
     pub fn open(node: Node, position: u64, flags: u32) -> OpenFile {
         let mode = if node.is_folder() { S_IFDIR | 0o555 } else { S_IFREG | node.mode() as u32 & 0o777 };
-        OpenFile::new(Kind::Local(RefCell::new(Local::Shown(Shown { node, position, text: Vec::new() }))), mode, flags)
+        OpenFile::new(Kind::Local(RefCell::new(InProcessFile::Shown(Shown { node, position, text: Vec::new() }))), mode, flags)
     }
 }
 

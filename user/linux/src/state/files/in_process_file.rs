@@ -49,7 +49,7 @@ pub struct FileTimer {
 }
 
 /// State of a file inside the process, by kind.
-pub enum Local {
+pub enum InProcessFile {
     /// `eventfd`.
     Counter(Counter),
     /// `timerfd`.

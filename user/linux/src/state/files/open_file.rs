@@ -7,7 +7,7 @@ use crate::services::file_memory;
 use crate::services::segment::Segment;
 use crate::state::files::directory_cursor::Listing;
 use crate::state::files::file_owners::Owner;
-use crate::state::files::in_process_file::Local;
+use crate::state::files::in_process_file::InProcessFile;
 use crate::state::files::pipe::{self, End, Side};
 use crate::state::files::proc_node::Node;
 use crate::state::files::ring_ends::Rings;
@@ -32,7 +32,7 @@ pub enum Kind {
     /// An end of a pipe inside the process.
     Pipe(End),
     /// Another file inside the process.
-    Local(RefCell<Local>),
+    Local(RefCell<InProcessFile>),
 }
 
 /// An open file.
@@ -272,7 +272,7 @@ impl OpenFile {
     pub fn node(&self) -> Option<Node> {
         let Kind::Local(local) = &self.kind else { return None };
         match &*local.try_borrow().ok()? {
-            Local::Shown(shown) => Some(shown.node),
+            InProcessFile::Shown(shown) => Some(shown.node),
             _ => None,
         }
     }
@@ -281,7 +281,7 @@ impl OpenFile {
     pub fn process(&self) -> Option<u64> {
         let Kind::Local(local) = &self.kind else { return None };
         match &*local.try_borrow().ok()? {
-            Local::Process(pid) => Some(*pid),
+            InProcessFile::Process(pid) => Some(*pid),
             _ => None,
         }
     }
@@ -293,12 +293,12 @@ impl OpenFile {
         }
         let Kind::Local(local) = &self.kind else { return None };
         Some(match &*local.try_borrow().ok()? {
-            Local::Shown(shown) => shown.node.path(),
-            Local::Counter(_) => String::from("anon_inode:[eventfd]"),
-            Local::Timer(_) => String::from("anon_inode:[timerfd]"),
-            Local::Signals(_) => String::from("anon_inode:[signalfd]"),
-            Local::Set(_) => String::from("anon_inode:[eventpoll]"),
-            Local::Process(_) => String::from("anon_inode:[pidfd]"),
+            InProcessFile::Shown(shown) => shown.node.path(),
+            InProcessFile::Counter(_) => String::from("anon_inode:[eventfd]"),
+            InProcessFile::Timer(_) => String::from("anon_inode:[timerfd]"),
+            InProcessFile::Signals(_) => String::from("anon_inode:[signalfd]"),
+            InProcessFile::Set(_) => String::from("anon_inode:[eventpoll]"),
+            InProcessFile::Process(_) => String::from("anon_inode:[pidfd]"),
         })
     }
 }
