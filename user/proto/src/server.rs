@@ -1,5 +1,5 @@
-//! The server's side: an endpoint receives events, hands out requests, and sends what was answered to
-//! them.
+//! The server's side: an endpoint receives events, hands out requests, and sends what was answered
+//! to them.
 
 use alloc::vec::Vec;
 

@@ -7,8 +7,8 @@
 //! is as good as in the program. Stubs lie in a page of the program's memory that its code reaches;
 //! a fork's child has them as it has the code.
 //!
-//! Every so many calls that come through the kernel the entry shows one ([`PatchedCalls::is_hot`]); a
-//! place that is shown often enough is worth the page that becomes the process's own when it is
+//! Every so many calls that come through the kernel the entry shows one ([`PatchedCalls::is_hot`]);
+//! a place that is shown often enough is worth the page that becomes the process's own when it is
 //! written. See proposal 0015.
 
 use crate::abi::errno::{EINVAL, ENOMEM, Errno};
