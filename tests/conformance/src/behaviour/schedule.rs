@@ -17,9 +17,9 @@ const MILLISECOND: u64 = 1_000_000;
 static COUNTS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 /// Permission of a thread to begin, by its argument.
 static BEGIN: [AtomicBool; 4] = [const { AtomicBool::new(false) }; 4];
-/// Count of a server for each client: several times what it reaches on the time that it gets in
-/// these tests.
-const STEPS: u64 = 3_000_000;
+/// Count of a server for each client: many times what it reaches on the time that it gets in these
+/// tests, however late a machine that is busy tells that the time is over.
+const STEPS: u64 = 20_000_000;
 /// Order to threads.
 static ORDER: AtomicU64 = AtomicU64::new(0);
 
@@ -108,11 +108,14 @@ pub fn told() -> Result<(), String> {
     Thread::sleep(5 * MILLISECOND).map_err(text("sleep"))?;
     equal("work without time", count(0), before)?;
     equal("a second announcement", announced_within(20 * MILLISECOND)?, None)?;
-    give(thread, 0, MILLISECOND, DonationEnd::TimedOut)?;
-    if count(0) == before {
-        return Err("time was given, and nothing was done".into());
+    // The machine under this one may take a rest for all of a millisecond, but not each time.
+    for _ in 0..1000 {
+        give(thread, 0, MILLISECOND, DonationEnd::TimedOut)?;
+        if count(0) != before {
+            return end(handle, thread);
+        }
     }
-    end(handle, thread)
+    Err("time was given, and nothing was done".into())
 }
 
 pub fn ends() -> Result<(), String> {
