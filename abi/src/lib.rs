@@ -6,6 +6,8 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[macro_use]
+pub mod arguments;
 pub mod boot_image;
 pub mod boot_info;
 pub mod call;

@@ -14,6 +14,16 @@ use crate::Call;
 
 pub use description::{Argument, Entry, Failure, Kind};
 
+/// The structures of the calls' arguments, which [`arguments`](crate::arguments) hands on.
+pub(crate) mod calls {
+    pub use super::locks::{ConditionCreate, ConditionSignal, ConditionWait, MutexCreate, MutexLock, MutexUnlock};
+    pub use super::machine::{ClockRead, InterruptAcknowledge, InterruptBind, InterruptReference, IoPortsReference, IoRead, IoWrite, IoWriteBytes, MemoryCopy, MemoryObjects, MemoryReclaim, MemoryTouched};
+    pub use super::messages::{IpcCall, IpcDetach, IpcReceive, IpcReply, IpcReplyReceive, IpcSend, PortNotify};
+    pub use super::ports::{PortCreate, PortSetCreate, ReferenceCreate, ReferenceReveal};
+    pub use super::spaces::{MappingCreate, RegionCreate, SpaceCreate, SpaceDonate};
+    pub use super::threads::{ThreadCreate, ThreadDonate, ThreadScheduleAs, ThreadSetBase, ThreadSetForeign, ThreadSetScheduler, ThreadSleep, ThreadStart, ThreadStop, ThreadTime};
+}
+
 /// The chapters: a title and the entries of its calls.
 pub const CHAPTERS: [(&str, &[Entry]); 6] = [
     ("Messages and notifications", messages::ENTRIES),

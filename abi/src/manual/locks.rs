@@ -1,16 +1,40 @@
 //! Mutexes and conditions: the entries of their calls.
 
 use super::description::{Argument, Entry, Kind, failure, WAIT};
+use crate::arguments::{Destroy, GetState, Move, Reference, SetState};
 use crate::{Call, Code, ObjectType};
+
+arguments! {
+    MutexCreate {
+        slot: Kind::Slot(ObjectType::Mutex), "";
+    }
+    MutexLock {
+        mutex: Kind::Use(ObjectType::Mutex), "";
+        word: Kind::Word, "";
+    }
+    MutexUnlock {
+        mutex: Kind::Use(ObjectType::Mutex), "";
+    }
+    ConditionCreate {
+        slot: Kind::Slot(ObjectType::Condition), "";
+    }
+    ConditionWait {
+        condition: Kind::Use(ObjectType::Condition), "";
+        word: Kind::Word, "";
+        expected: Kind::Number, "32 bits";
+    }
+    ConditionSignal {
+        condition: Kind::Use(ObjectType::Condition), "";
+        count: Kind::Number, "";
+    }
+}
 
 /// The entries.
 pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MutexCreate,
         purpose: "Makes a mutex.",
-        arguments: &[
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Mutex), text: "" },
-        ],
+        arguments: MutexCreate::ARGUMENTS,
         results: "",
         failures: &[],
         restarts: "from the start; nothing was made",
@@ -18,9 +42,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MutexDestroy,
         purpose: "Destroys the mutex; who waits gets Gone.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Mutex), text: "" },
-        ],
+        arguments: &Destroy::of([Kind::Object(ObjectType::Mutex)], [""]),
         results: "",
         failures: &[],
         restarts: "where it was: what is destroyed stays destroyed, the rest follows",
@@ -28,10 +50,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MutexMove,
         purpose: "Moves the mutex to another address. Everything that is linked to it stays linked.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Mutex), text: "the object itself, not a reference to it" },
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Mutex), text: "" },
-        ],
+        arguments: &Move::of([Kind::Object(ObjectType::Mutex), Kind::Slot(ObjectType::Mutex)], ["the object itself, not a reference to it", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Busy, "it has more than 500 references: they are told at once", "destroy some of them"),
@@ -41,11 +60,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MutexReference,
         purpose: "Makes a reference lead to the mutex.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Use(ObjectType::Mutex), text: "" },
-        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
-        Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
-        ],
+        arguments: &Reference::of([Kind::Use(ObjectType::Mutex), Kind::ReferenceSlot, Kind::ReferenceRights], ["", "", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Denied, "a reply reference cannot be copied", "move it"),
@@ -56,12 +71,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MutexGetState,
         purpose: "Writes `MutexState` to the buffer.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Mutex), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &GetState::of([Kind::Object(ObjectType::Mutex), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[],
         restarts: "",
@@ -69,12 +79,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MutexSetState,
         purpose: "Accepts a state with the right header.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Mutex), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &SetState::of([Kind::Object(ObjectType::Mutex), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
@@ -84,10 +89,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MutexLock,
         purpose: "Waits while the word is 2: locked, and somebody waits.",
-        arguments: &[
-        Argument { name: "mutex", kind: Kind::Use(ObjectType::Mutex), text: "" },
-        Argument { name: "word", kind: Kind::Word, text: "" },
-        ],
+        arguments: MutexLock::ARGUMENTS,
         results: "",
         failures: &[WAIT],
         restarts: "from the start: the word is looked at again",
@@ -95,9 +97,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MutexUnlock,
         purpose: "Lets one waiting thread look again.",
-        arguments: &[
-        Argument { name: "mutex", kind: Kind::Use(ObjectType::Mutex), text: "" },
-        ],
+        arguments: MutexUnlock::ARGUMENTS,
         results: "",
         failures: &[],
         restarts: "",
@@ -105,9 +105,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ConditionCreate,
         purpose: "Makes a condition variable.",
-        arguments: &[
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Condition), text: "" },
-        ],
+        arguments: ConditionCreate::ARGUMENTS,
         results: "",
         failures: &[],
         restarts: "from the start; nothing was made",
@@ -115,9 +113,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ConditionDestroy,
         purpose: "Destroys the condition variable; who waits gets Gone.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Condition), text: "" },
-        ],
+        arguments: &Destroy::of([Kind::Object(ObjectType::Condition)], [""]),
         results: "",
         failures: &[],
         restarts: "where it was: what is destroyed stays destroyed, the rest follows",
@@ -125,10 +121,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ConditionMove,
         purpose: "Moves the condition variable to another address. Everything that is linked to it stays linked.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Condition), text: "the object itself, not a reference to it" },
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Condition), text: "" },
-        ],
+        arguments: &Move::of([Kind::Object(ObjectType::Condition), Kind::Slot(ObjectType::Condition)], ["the object itself, not a reference to it", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Busy, "it has more than 500 references: they are told at once", "destroy some of them"),
@@ -138,11 +131,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ConditionReference,
         purpose: "Makes a reference lead to the condition variable.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Use(ObjectType::Condition), text: "" },
-        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
-        Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
-        ],
+        arguments: &Reference::of([Kind::Use(ObjectType::Condition), Kind::ReferenceSlot, Kind::ReferenceRights], ["", "", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Denied, "a reply reference cannot be copied", "move it"),
@@ -153,12 +142,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ConditionGetState,
         purpose: "Writes `ConditionState` to the buffer.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Condition), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &GetState::of([Kind::Object(ObjectType::Condition), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[],
         restarts: "",
@@ -166,12 +150,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ConditionSetState,
         purpose: "Accepts a state with the right header.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Condition), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &SetState::of([Kind::Object(ObjectType::Condition), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
@@ -181,11 +160,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ConditionWait,
         purpose: "Waits while the word is what the caller expects.",
-        arguments: &[
-        Argument { name: "condition", kind: Kind::Use(ObjectType::Condition), text: "" },
-        Argument { name: "word", kind: Kind::Word, text: "" },
-        Argument { name: "expected", kind: Kind::Number, text: "32 bits" },
-        ],
+        arguments: ConditionWait::ARGUMENTS,
         results: "",
         failures: &[WAIT, &[
             failure(3, Code::BadArgument, "more than 32 bits", "pass a 32-bit value"),
@@ -195,10 +170,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ConditionSignal,
         purpose: "Wakes threads that wait, at most 64 in one call.",
-        arguments: &[
-        Argument { name: "condition", kind: Kind::Use(ObjectType::Condition), text: "" },
-        Argument { name: "count", kind: Kind::Number, text: "" },
-        ],
+        arguments: ConditionSignal::ARGUMENTS,
         results: "rdx: how many were woken",
         failures: &[],
         restarts: "",

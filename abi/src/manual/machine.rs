@@ -12,17 +12,77 @@ const COPIED: &[Failure] = &[
     failure(3, Code::BadRange, "not a multiple of 4096, or one of the ranges leaves the user's addresses", "round the size to pages"),
 ];
 
+arguments! {
+    MemoryObjects {
+        start: Kind::Number, "multiple of 64";
+        size: Kind::Number, "";
+        buffer: Kind::Buffer, "";
+        capacity: Kind::Number, "entries";
+    }
+    MemoryReclaim {
+        start: Kind::Start, "";
+        size: Kind::Number, "bytes, multiple of 4096";
+        flags: Kind::Number, "0, or `RECLAIM_CLEAR` (1)";
+    }
+    MemoryTouched {
+        start: Kind::Start, "";
+        size: Kind::Number, "bytes, multiple of 4096";
+    }
+    MemoryCopy {
+        from: Kind::Start, "may be read";
+        to: Kind::Start, "may be written";
+        size: Kind::Number, "bytes, multiple of 4096";
+    }
+    IoRead {
+        ports: Kind::Resource, "";
+        port: Kind::Number, "from the first of the range";
+        width: Kind::Number, "1, 2 or 4";
+    }
+    IoWrite {
+        ports: Kind::Resource, "";
+        port: Kind::Number, "from the first of the range";
+        width: Kind::Number, "1, 2 or 4";
+        value: Kind::Number, "";
+    }
+    IoWriteBytes {
+        ports: Kind::Resource, "";
+        port: Kind::Number, "from the first of the range";
+        buffer: Kind::Buffer, "any alignment";
+        size: Kind::Number, "at most 4096";
+    }
+    IoPortsReference {
+        ports: Kind::Resource, "";
+        reference: Kind::Reference, "";
+        first: Kind::Number, "";
+        count: Kind::Number, "";
+    }
+    InterruptBind {
+        lines: Kind::Resource, "";
+        line: Kind::Number, "from the first of the range";
+        port: Kind::Keeper, "0: unbind";
+        bits: Kind::Number, "";
+    }
+    InterruptAcknowledge {
+        lines: Kind::Resource, "";
+        line: Kind::Number, "";
+    }
+    InterruptReference {
+        lines: Kind::Resource, "";
+        reference: Kind::Reference, "";
+        first: Kind::Number, "";
+        count: Kind::Number, "";
+    }
+    ClockRead {
+        clock: Kind::Resource, "";
+    }
+}
+
 /// The entries.
 pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MemoryObjects,
         purpose: "Lists the objects in a range of the caller's memory as `ObjectEntry`, at most 128 in one call.",
-        arguments: &[
-        Argument { name: "start", kind: Kind::Number, text: "multiple of 64" },
-        Argument { name: "size", kind: Kind::Number, text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "capacity", kind: Kind::Number, text: "entries" },
-        ],
+        arguments: MemoryObjects::ARGUMENTS,
         results: "rdx: entries written; r8: where to go on, 0 at the end",
         failures: &[&[
             failure(1, Code::BadRange, "not a multiple of 64, or beyond the user's addresses", "pass a range of your space"),
@@ -32,11 +92,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MemoryReclaim,
         purpose: "Destroys every object in a range of the caller's memory, and every space whose tables are there; the memory is plain again. With `RECLAIM_CLEAR` this is done to memory alone that objects may be made in, and it is also filled with zeros, a page when it is touched for the first time.",
-        arguments: &[
-        Argument { name: "start", kind: Kind::Start, text: "" },
-        Argument { name: "size", kind: Kind::Number, text: "bytes, multiple of 4096" },
-        Argument { name: "flags", kind: Kind::Number, text: "0, or `RECLAIM_CLEAR` (1)" },
-        ],
+        arguments: MemoryReclaim::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(1, Code::Busy, "the caller itself, or its space, lives in the range", "leave them out"),
@@ -47,10 +103,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MemoryTouched,
         purpose: "Finds pages of the caller's memory that may hold something. What nobody has touched since it was cleared (`memory_reclaim`) is known to be zeros, and need not be read; so is nothing else, whatever it holds. A range that is not mapped, or may not be read, counts as one that may hold something.",
-        arguments: &[
-        Argument { name: "start", kind: Kind::Start, text: "" },
-        Argument { name: "size", kind: Kind::Number, text: "bytes, multiple of 4096" },
-        ],
+        arguments: MemoryTouched::ARGUMENTS,
         results: "rdx: where the first such pages start, the end of the range if there are none; r8: where these end, or more of them are to be asked for",
         failures: &[],
         restarts: "where it was: rdi and rsi say what is left",
@@ -58,11 +111,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MemoryCopy,
         purpose: "Copies pages of the caller's memory to others of it, the first one first. It is what a loop of loads and stores would do, but pages that are known to be zeros on both sides are left alone, and one that nobody has touched is not cleared before it is written.",
-        arguments: &[
-        Argument { name: "from", kind: Kind::Start, text: "may be read" },
-        Argument { name: "to", kind: Kind::Start, text: "may be written" },
-        Argument { name: "size", kind: Kind::Number, text: "bytes, multiple of 4096" },
-        ],
+        arguments: MemoryCopy::ARGUMENTS,
         results: "",
         failures: &[COPIED],
         restarts: "where it was: rdi, rsi and rdx say what is left",
@@ -70,11 +119,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::IoRead,
         purpose: "Reads an I/O port.",
-        arguments: &[
-        Argument { name: "ports", kind: Kind::Resource, text: "" },
-        Argument { name: "port", kind: Kind::Number, text: "from the first of the range" },
-        Argument { name: "width", kind: Kind::Number, text: "1, 2 or 4" },
-        ],
+        arguments: IoRead::ARGUMENTS,
         results: "rdx: the value",
         failures: &[&[
             failure(3, Code::BadArgument, "the width is not 1, 2 or 4", "pass one of these"),
@@ -85,12 +130,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::IoWrite,
         purpose: "Writes an I/O port.",
-        arguments: &[
-        Argument { name: "ports", kind: Kind::Resource, text: "" },
-        Argument { name: "port", kind: Kind::Number, text: "from the first of the range" },
-        Argument { name: "width", kind: Kind::Number, text: "1, 2 or 4" },
-        Argument { name: "value", kind: Kind::Number, text: "" },
-        ],
+        arguments: IoWrite::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(3, Code::BadArgument, "the width is not 1, 2 or 4", "pass one of these"),
@@ -101,12 +141,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::IoWriteBytes,
         purpose: "Writes bytes to one I/O port, one after the other.",
-        arguments: &[
-        Argument { name: "ports", kind: Kind::Resource, text: "" },
-        Argument { name: "port", kind: Kind::Number, text: "from the first of the range" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "any alignment" },
-        Argument { name: "size", kind: Kind::Number, text: "at most 4096" },
-        ],
+        arguments: IoWriteBytes::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(2, Code::BadRange, "outside the range that the reference gives", "pass a smaller number"),
@@ -117,12 +152,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::IoPortsReference,
         purpose: "Makes a reference lead to a part of a range of I/O ports.",
-        arguments: &[
-        Argument { name: "ports", kind: Kind::Resource, text: "" },
-        Argument { name: "reference", kind: Kind::Reference, text: "" },
-        Argument { name: "first", kind: Kind::Number, text: "" },
-        Argument { name: "count", kind: Kind::Number, text: "" },
-        ],
+        arguments: IoPortsReference::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(3, Code::BadRange, "outside the range", "pass a part of it"),
@@ -132,12 +162,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::InterruptBind,
         purpose: "From now on the line notifies the port with the bits, and is masked each time until it is acknowledged.",
-        arguments: &[
-        Argument { name: "lines", kind: Kind::Resource, text: "" },
-        Argument { name: "line", kind: Kind::Number, text: "from the first of the range" },
-        Argument { name: "port", kind: Kind::Keeper, text: "0: unbind" },
-        Argument { name: "bits", kind: Kind::Number, text: "" },
-        ],
+        arguments: InterruptBind::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(2, Code::BadRange, "outside the range", "pass a smaller number"),
@@ -147,10 +172,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::InterruptAcknowledge,
         purpose: "Lets the line interrupt again.",
-        arguments: &[
-        Argument { name: "lines", kind: Kind::Resource, text: "" },
-        Argument { name: "line", kind: Kind::Number, text: "" },
-        ],
+        arguments: InterruptAcknowledge::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(2, Code::BadRange, "outside the range", "pass a smaller number"),
@@ -160,12 +182,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::InterruptReference,
         purpose: "Makes a reference lead to a part of a range of lines.",
-        arguments: &[
-        Argument { name: "lines", kind: Kind::Resource, text: "" },
-        Argument { name: "reference", kind: Kind::Reference, text: "" },
-        Argument { name: "first", kind: Kind::Number, text: "" },
-        Argument { name: "count", kind: Kind::Number, text: "" },
-        ],
+        arguments: InterruptReference::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(3, Code::BadRange, "outside the range", "pass a part of it"),
@@ -175,9 +192,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ClockRead,
         purpose: "Reads the machine's monotonic clock.",
-        arguments: &[
-        Argument { name: "clock", kind: Kind::Resource, text: "" },
-        ],
+        arguments: ClockRead::ARGUMENTS,
         results: "rdx: nanoseconds since the machine started",
         failures: &[],
         restarts: "",

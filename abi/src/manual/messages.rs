@@ -20,6 +20,35 @@ const MAPS: &[super::Failure] = &[
     failure(0, Code::Denied, "label MAP: the reference to region or space lacks the right", "ask whoever made it for one with the right"),
 ];
 
+arguments! {
+    IpcCall {
+        target: Kind::Use(ObjectType::Port), "";
+        info: Kind::Message, "label in the low half";
+    }
+    IpcSend {
+        target: Kind::Use(ObjectType::Port), "or a reply reference";
+        info: Kind::Message, "label in the low half";
+    }
+    IpcReply {
+        unused: Kind::Number, "";
+        info: Kind::Message, "";
+    }
+    IpcReplyReceive {
+        from: Kind::Object(ObjectType::Port), "or a PortSet";
+        info: Kind::Message, "";
+    }
+    IpcReceive {
+        from: Kind::Object(ObjectType::Port), "or a PortSet";
+    }
+    IpcDetach {
+        slot: Kind::ReferenceSlot, "";
+    }
+    PortNotify {
+        port: Kind::Notified, "";
+        bits: Kind::Number, "";
+    }
+}
+
 /// The entries.
 pub const ENTRIES: &[Entry] = &[
     Entry {
@@ -33,10 +62,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::IpcCall,
         purpose: "Sends a message through a reference and waits for the reply. When the receiver has taken the message the call goes on as `ipc_receive_reply`. With FOR_CLIENT (bit 58) in the info it ends with Interrupted when the client to which the caller owes a reply waits no more.",
-        arguments: &[
-        Argument { name: "target", kind: Kind::Use(ObjectType::Port), text: "" },
-        Argument { name: "info", kind: Kind::Message, text: "label in the low half" },
-        ],
+        arguments: IpcCall::ARGUMENTS,
         results: "message registers of the reply",
         failures: &[MESSAGE, WAIT],
         restarts: "before the message is taken: from the start; after: as ipc_receive_reply",
@@ -52,10 +78,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::IpcSend,
         purpose: "Hands a message over; no reply follows. Through a reply reference it is the reply, and uses the reference up. A reply to a fault may map (see `fault::MAP`).",
-        arguments: &[
-        Argument { name: "target", kind: Kind::Use(ObjectType::Port), text: "or a reply reference" },
-        Argument { name: "info", kind: Kind::Message, text: "label in the low half" },
-        ],
+        arguments: IpcSend::ARGUMENTS,
         results: "",
         failures: &[MESSAGE, MAPS, WAIT],
         restarts: "from the start",
@@ -63,9 +86,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::IpcReceive,
         purpose: "Waits for a message, a notification or a fault at a port, or at any port of a set. Whoever was owed a reply and has none gets Gone.",
-        arguments: &[
-        Argument { name: "from", kind: Kind::Object(ObjectType::Port), text: "or a PortSet" },
-        ],
+        arguments: IpcReceive::ARGUMENTS,
         results: "rdi: the word of the port; message registers",
         failures: &[MESSAGE, WAIT],
         restarts: "from the start",
@@ -73,10 +94,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::IpcReply,
         purpose: "Answers the client whose message was received last. What the client has no room for is cut off, and it is told. A reply to a fault may map (see `fault::MAP`): if it fails, nothing has changed.",
-        arguments: &[
-        Argument { name: "unused", kind: Kind::Number, text: "" },
-        Argument { name: "info", kind: Kind::Message, text: "" },
-        ],
+        arguments: IpcReply::ARGUMENTS,
         results: "",
         failures: &[MESSAGE, MAPS, &[
             failure(0, Code::NotConnected, "there is no client to answer", "receive first"),
@@ -86,10 +104,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::IpcReplyReceive,
         purpose: "Answers the client, then receives, in one entry. A reply to a fault may map, as that of `ipc_reply`.",
-        arguments: &[
-        Argument { name: "from", kind: Kind::Object(ObjectType::Port), text: "or a PortSet" },
-        Argument { name: "info", kind: Kind::Message, text: "" },
-        ],
+        arguments: IpcReplyReceive::ARGUMENTS,
         results: "as ipc_receive",
         failures: &[MESSAGE, MAPS, WAIT, &[
             failure(0, Code::NotConnected, "there is no client to answer", "use ipc_receive"),
@@ -99,9 +114,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::IpcDetach,
         purpose: "Makes a reply reference to the client whose message was received last, so that it can be answered later, by ipc_send.",
-        arguments: &[
-        Argument { name: "slot", kind: Kind::ReferenceSlot, text: "" },
-        ],
+        arguments: IpcDetach::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(0, Code::NotConnected, "there is no client to answer", "receive first"),
@@ -111,10 +124,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::PortNotify,
         purpose: "Adds bits to the pending notification of a port, or hands them to who waits there. Never blocks; bits 62 and 63 are the kernel's own and are ignored.",
-        arguments: &[
-        Argument { name: "port", kind: Kind::Notified, text: "" },
-        Argument { name: "bits", kind: Kind::Number, text: "" },
-        ],
+        arguments: PortNotify::ARGUMENTS,
         results: "",
         failures: &[],
         restarts: "",

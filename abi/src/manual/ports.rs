@@ -1,18 +1,34 @@
 //! Ports, sets of ports and references: the entries of their calls.
 
 use super::description::{Argument, Entry, Kind, failure};
+use crate::arguments::{Destroy, GetState, Move, Reference, SetState};
 use crate::{Call, Code, ObjectType};
+
+arguments! {
+    PortCreate {
+        slot: Kind::Slot(ObjectType::Port), "";
+        word: Kind::Number, "handed to who receives";
+        set: Kind::Object(ObjectType::PortSet), "0: none";
+    }
+    PortSetCreate {
+        slot: Kind::Slot(ObjectType::PortSet), "";
+    }
+    ReferenceCreate {
+        slot: Kind::Slot(ObjectType::Reference), "";
+    }
+    ReferenceReveal {
+        reference: Kind::Reference, "";
+        start: Kind::Number, "";
+        size: Kind::Number, "";
+    }
+}
 
 /// The entries.
 pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::PortCreate,
         purpose: "Makes a port.",
-        arguments: &[
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Port), text: "" },
-        Argument { name: "word", kind: Kind::Number, text: "handed to who receives" },
-        Argument { name: "set", kind: Kind::Object(ObjectType::PortSet), text: "0: none" },
-        ],
+        arguments: PortCreate::ARGUMENTS,
         results: "",
         failures: &[],
         restarts: "from the start; nothing was made",
@@ -20,9 +36,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::PortDestroy,
         purpose: "Destroys the port: its references become null, who waits there gets Gone.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Port), text: "" },
-        ],
+        arguments: &Destroy::of([Kind::Object(ObjectType::Port)], [""]),
         results: "",
         failures: &[],
         restarts: "where it was: what is destroyed stays destroyed, the rest follows",
@@ -30,10 +44,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::PortMove,
         purpose: "Moves the port to another address. Everything that is linked to it stays linked.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Port), text: "the object itself, not a reference to it" },
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Port), text: "" },
-        ],
+        arguments: &Move::of([Kind::Object(ObjectType::Port), Kind::Slot(ObjectType::Port)], ["the object itself, not a reference to it", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Busy, "it has more than 500 references: they are told at once", "destroy some of them"),
@@ -43,11 +54,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::PortReference,
         purpose: "Makes a reference lead to the port.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Use(ObjectType::Port), text: "" },
-        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
-        Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
-        ],
+        arguments: &Reference::of([Kind::Use(ObjectType::Port), Kind::ReferenceSlot, Kind::ReferenceRights], ["", "", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Denied, "a reply reference cannot be copied", "move it"),
@@ -58,12 +65,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::PortGetState,
         purpose: "Writes `PortState` to the buffer; `links`, if given, are filled with references to [set], without rights (see `space_get_state`).",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Port), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &GetState::of([Kind::Object(ObjectType::Port), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[],
         restarts: "",
@@ -71,12 +73,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::PortSetState,
         purpose: "Changes word, pending bits and, if `links` offers one, the set.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Port), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &SetState::of([Kind::Object(ObjectType::Port), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
@@ -86,9 +83,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::PortSetCreate,
         purpose: "Makes an empty set of ports.",
-        arguments: &[
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::PortSet), text: "" },
-        ],
+        arguments: PortSetCreate::ARGUMENTS,
         results: "",
         failures: &[],
         restarts: "from the start; nothing was made",
@@ -96,9 +91,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::PortSetDestroy,
         purpose: "Destroys the set; its ports stand alone again.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::PortSet), text: "" },
-        ],
+        arguments: &Destroy::of([Kind::Object(ObjectType::PortSet)], [""]),
         results: "",
         failures: &[],
         restarts: "where it was: what is destroyed stays destroyed, the rest follows",
@@ -106,10 +99,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::PortSetMove,
         purpose: "Moves the port set to another address. Everything that is linked to it stays linked.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::PortSet), text: "the object itself, not a reference to it" },
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::PortSet), text: "" },
-        ],
+        arguments: &Move::of([Kind::Object(ObjectType::PortSet), Kind::Slot(ObjectType::PortSet)], ["the object itself, not a reference to it", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Busy, "it has more than 500 references or ports: they are told at once", "destroy some of them"),
@@ -119,11 +109,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::PortSetReference,
         purpose: "Makes a reference lead to the port set.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Use(ObjectType::PortSet), text: "" },
-        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
-        Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
-        ],
+        arguments: &Reference::of([Kind::Use(ObjectType::PortSet), Kind::ReferenceSlot, Kind::ReferenceRights], ["", "", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Denied, "a reply reference cannot be copied", "move it"),
@@ -134,12 +120,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::PortSetGetState,
         purpose: "Writes `PortSetState` to the buffer.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::PortSet), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &GetState::of([Kind::Object(ObjectType::PortSet), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[],
         restarts: "",
@@ -147,12 +128,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::PortSetSetState,
         purpose: "Accepts a state with the right header; a set has nothing else to change.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::PortSet), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &SetState::of([Kind::Object(ObjectType::PortSet), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
@@ -162,9 +138,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ReferenceCreate,
         purpose: "Makes a null reference.",
-        arguments: &[
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Reference), text: "" },
-        ],
+        arguments: ReferenceCreate::ARGUMENTS,
         results: "",
         failures: &[],
         restarts: "from the start; nothing was made",
@@ -172,9 +146,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ReferenceDestroy,
         purpose: "Destroys the reference, not what it leads to. If it was the last to a port, the port is notified.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Reference, text: "" },
-        ],
+        arguments: &Destroy::of([Kind::Reference], [""]),
         results: "",
         failures: &[],
         restarts: "where it was: what is destroyed stays destroyed, the rest follows",
@@ -182,10 +154,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ReferenceMove,
         purpose: "Moves the reference to another address. Everything that is linked to it stays linked.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Reference, text: "the object itself, not a reference to it" },
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Reference), text: "" },
-        ],
+        arguments: &Move::of([Kind::Reference, Kind::Slot(ObjectType::Reference)], ["the object itself, not a reference to it", ""]),
         results: "",
         failures: &[],
         restarts: "",
@@ -193,11 +162,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ReferenceReference,
         purpose: "Copies a reference.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Reference, text: "" },
-        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
-        Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
-        ],
+        arguments: &Reference::of([Kind::Reference, Kind::ReferenceSlot, Kind::ReferenceRights], ["", "", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Denied, "a reply reference cannot be copied", "move it"),
@@ -208,12 +173,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ReferenceGetState,
         purpose: "Writes `ReferenceState` to the buffer.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Reference, text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &GetState::of([Kind::Reference, Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[],
         restarts: "",
@@ -221,12 +181,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ReferenceSetState,
         purpose: "With the state of a null reference: makes it null. With that of a reply reference, and the client as the first of `links`: makes it one by which that client is answered.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Reference, text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &SetState::of([Kind::Reference, Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
@@ -241,11 +196,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ReferenceReveal,
         purpose: "Tells whether the target lies in a range of the caller's memory, and where.",
-        arguments: &[
-        Argument { name: "reference", kind: Kind::Reference, text: "" },
-        Argument { name: "start", kind: Kind::Number, text: "" },
-        Argument { name: "size", kind: Kind::Number, text: "" },
-        ],
+        arguments: ReferenceReveal::ARGUMENTS,
         results: "rdx: its address, or 0; r8: its type",
         failures: &[&[
             failure(2, Code::BadRange, "the range leaves the user's addresses", "pass a range of your space"),

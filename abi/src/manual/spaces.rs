@@ -1,19 +1,46 @@
 //! Spaces, regions and mappings: the entries of their calls.
 
 use super::description::{Argument, Entry, Kind, failure};
+use crate::arguments::{Destroy, GetState, Move, Reference, SetState};
 use crate::{Call, Code, ObjectType};
+
+arguments! {
+    SpaceCreate {
+        slot: Kind::Slot(ObjectType::Space), "";
+        pool: Kind::Donation, "for its tables";
+        pages: Kind::Number, "at least 5, at most 512";
+        keeper: Kind::Keeper, "receives exceptions, and is told of ends";
+    }
+    SpaceDonate {
+        space: Kind::SpaceOrOwn, "";
+        pool: Kind::Donation, "";
+        pages: Kind::Number, "at most 512";
+    }
+    RegionCreate {
+        slot: Kind::Slot(ObjectType::Region), "";
+        space: Kind::SpaceOrOwn, "whose window it is";
+        start: Kind::Start, "";
+        size: Kind::Size, "";
+        rights: Kind::Rights, "";
+        keeper: Kind::Keeper, "told of pages that the region lacks";
+    }
+    MappingCreate {
+        slot: Kind::Slot(ObjectType::Mapping), "";
+        space: Kind::SpaceOrOwn, "where the window is";
+        start: Kind::Start, "";
+        size: Kind::Size, "";
+        region: Kind::Use(ObjectType::Region), "";
+        offset: Kind::Number, "in the region, multiple of 4096";
+        rights: Kind::Rights, "and `OVER`";
+    }
+}
 
 /// The entries.
 pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::SpaceCreate,
         purpose: "Makes an empty address space.",
-        arguments: &[
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Space), text: "" },
-        Argument { name: "pool", kind: Kind::Donation, text: "for its tables" },
-        Argument { name: "pages", kind: Kind::Number, text: "at least 5, at most 512" },
-        Argument { name: "keeper", kind: Kind::Keeper, text: "receives exceptions, and is told of ends" },
-        ],
+        arguments: SpaceCreate::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(3, Code::NoMemory, "fewer than 5 pages", "donate more"),
@@ -25,9 +52,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::SpaceDestroy,
         purpose: "Destroys the space: its mappings and regions go, its threads stop for good, the pool becomes plain memory again. If it had threads, its watcher, or without one its keeper, is notified once with bit 62 (THREAD_ENDED), whether the space is destroyed by this call or with its memory.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Space), text: "" },
-        ],
+        arguments: &Destroy::of([Kind::Object(ObjectType::Space)], [""]),
         results: "",
         failures: &[&[
             failure(1, Code::Busy, "it is the space that you run in", "let the parent destroy it"),
@@ -37,10 +62,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::SpaceMove,
         purpose: "Moves the space to another address. Everything that is linked to it stays linked.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Space), text: "the object itself, not a reference to it" },
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Space), text: "" },
-        ],
+        arguments: &Move::of([Kind::Object(ObjectType::Space), Kind::Slot(ObjectType::Space)], ["the object itself, not a reference to it", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Busy, "it has more than 500 references or threads: they are told at once", "destroy some of them"),
@@ -51,11 +73,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::SpaceReference,
         purpose: "Makes a reference lead to the space.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Use(ObjectType::Space), text: "" },
-        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
-        Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
-        ],
+        arguments: &Reference::of([Kind::Use(ObjectType::Space), Kind::ReferenceSlot, Kind::ReferenceRights], ["", "", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Denied, "a reply reference cannot be copied", "move it"),
@@ -66,12 +84,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::SpaceGetState,
         purpose: "Writes `SpaceState` to the buffer; `links`, if given, are filled with references to [keeper, watcher]. The links of all states grant nothing: a reference to a keeper, a client, a set, a scheduler or a foreign space has no rights. `reference_reveal` tells a caller who has that object's memory where it is.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Space), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &GetState::of([Kind::Object(ObjectType::Space), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[],
         restarts: "",
@@ -79,12 +92,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::SpaceSetState,
         purpose: "Changes the flags, and, if `links` is given, the keeper and the watcher: [keeper, watcher], 0 for none. The watcher hears of ends of threads and of the space in the keeper's place, so that a parent hears of them although its child keeps itself.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Space), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &SetState::of([Kind::Object(ObjectType::Space), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
@@ -97,11 +105,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::SpaceDonate,
         purpose: "Donates more pages for the tables of a space.",
-        arguments: &[
-        Argument { name: "space", kind: Kind::SpaceOrOwn, text: "" },
-        Argument { name: "pool", kind: Kind::Donation, text: "" },
-        Argument { name: "pages", kind: Kind::Number, text: "at most 512" },
-        ],
+        arguments: SpaceDonate::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(3, Code::BadArgument, "more than 512 pages in one call", "donate the rest with another call"),
@@ -111,14 +115,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::RegionCreate,
         purpose: "Exports a window of a space, so that whoever has a reference to the region can map it.",
-        arguments: &[
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Region), text: "" },
-        Argument { name: "space", kind: Kind::SpaceOrOwn, text: "whose window it is" },
-        Argument { name: "start", kind: Kind::Start, text: "" },
-        Argument { name: "size", kind: Kind::Size, text: "" },
-        Argument { name: "rights", kind: Kind::Rights, text: "" },
-        Argument { name: "keeper", kind: Kind::Keeper, text: "told of pages that the region lacks" },
-        ],
+        arguments: RegionCreate::ARGUMENTS,
         results: "",
         failures: &[],
         restarts: "from the start; nothing was made",
@@ -126,9 +123,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::RegionDestroy,
         purpose: "Destroys the region: whatever was mapped from it shows nothing any more.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Region), text: "" },
-        ],
+        arguments: &Destroy::of([Kind::Object(ObjectType::Region)], [""]),
         results: "",
         failures: &[],
         restarts: "where it was: what is destroyed stays destroyed, the rest follows",
@@ -136,10 +131,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::RegionMove,
         purpose: "Moves the region to another address. Everything that is linked to it stays linked.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Region), text: "the object itself, not a reference to it" },
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Region), text: "" },
-        ],
+        arguments: &Move::of([Kind::Object(ObjectType::Region), Kind::Slot(ObjectType::Region)], ["the object itself, not a reference to it", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Busy, "it has more than 500 references or mappings made from it: they are told at once", "destroy some of them"),
@@ -149,11 +141,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::RegionReference,
         purpose: "Makes a reference lead to the region.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Use(ObjectType::Region), text: "" },
-        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
-        Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
-        ],
+        arguments: &Reference::of([Kind::Use(ObjectType::Region), Kind::ReferenceSlot, Kind::ReferenceRights], ["", "", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Denied, "a reply reference cannot be copied", "move it"),
@@ -164,12 +152,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::RegionGetState,
         purpose: "Writes `RegionState` to the buffer; `links`, if given, are filled with references to [keeper, space]. The first has no rights, nor has the second unless the space is the caller's own.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Region), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &GetState::of([Kind::Object(ObjectType::Region), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[],
         restarts: "",
@@ -177,12 +160,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::RegionSetState,
         purpose: "Changes window, rights and, if `links` offers one, keeper. Everything derived is narrowed at once.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Region), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &SetState::of([Kind::Object(ObjectType::Region), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
@@ -194,15 +172,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MappingCreate,
         purpose: "Fills a window of a space from a region. With the right `OVER` (16) the mapping is an overlay: it stands in front of the mappings of the same range and is found before them, whatever its other rights, until it is destroyed. At one address lie at most an overlay and one other mapping. An overlay whose region is gone shows what is below.",
-        arguments: &[
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Mapping), text: "" },
-        Argument { name: "space", kind: Kind::SpaceOrOwn, text: "where the window is" },
-        Argument { name: "start", kind: Kind::Start, text: "" },
-        Argument { name: "size", kind: Kind::Size, text: "" },
-        Argument { name: "region", kind: Kind::Use(ObjectType::Region), text: "" },
-        Argument { name: "offset", kind: Kind::Number, text: "in the region, multiple of 4096" },
-        Argument { name: "rights", kind: Kind::Rights, text: "and `OVER`" },
-        ],
+        arguments: MappingCreate::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(3, Code::Overlap, "another mapping is in the way; for an overlay, another overlay", "destroy it, or choose another place"),
@@ -213,9 +183,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MappingDestroy,
         purpose: "Unmaps. What an overlay stood in front of is found again.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Mapping), text: "" },
-        ],
+        arguments: &Destroy::of([Kind::Object(ObjectType::Mapping)], [""]),
         results: "",
         failures: &[],
         restarts: "where it was: what is destroyed stays destroyed, the rest follows",
@@ -223,10 +191,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MappingMove,
         purpose: "Moves the mapping to another address. Everything that is linked to it stays linked.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Mapping), text: "the object itself, not a reference to it" },
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Mapping), text: "" },
-        ],
+        arguments: &Move::of([Kind::Object(ObjectType::Mapping), Kind::Slot(ObjectType::Mapping)], ["the object itself, not a reference to it", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Busy, "it has more than 500 references: they are told at once", "destroy some of them"),
@@ -236,11 +201,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MappingReference,
         purpose: "Makes a reference lead to the mapping.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Use(ObjectType::Mapping), text: "" },
-        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
-        Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
-        ],
+        arguments: &Reference::of([Kind::Use(ObjectType::Mapping), Kind::ReferenceSlot, Kind::ReferenceRights], ["", "", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Denied, "a reply reference cannot be copied", "move it"),
@@ -251,12 +212,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MappingGetState,
         purpose: "Writes `MappingState` to the buffer; `links`, if given, are filled with references to [region, space]. The first has `REFERENCE_USE`; the second has no rights unless the space is the caller's own.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Mapping), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &GetState::of([Kind::Object(ObjectType::Mapping), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[],
         restarts: "",
@@ -264,19 +220,14 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::MappingSetState,
         purpose: "Changes window, offset and rights and, if `links` offers one, the region, all at once: nobody finds nothing meanwhile. `OVER` makes the mapping an overlay, or one no more. More rights and nothing else changed take nothing from anybody.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Mapping), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &SetState::of([Kind::Object(ObjectType::Mapping), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
             failure(2, Code::BadRange, "the window is not in whole pages below the end of user addresses", "round it"),
             failure(2, Code::BadRights, "more than the region has", "ask for fewer"),
-            failure(3, Code::Overlap, "another mapping is in the way; for an overlay, another overlay", "destroy it, or choose another place"),
-            failure(6, Code::BadRange, "the window leaves the region", "choose a smaller one"),
+            failure(2, Code::Overlap, "another mapping is in the way; for an overlay, another overlay", "destroy it, or choose another place"),
+            failure(2, Code::BadRange, "the window leaves the region", "choose a smaller one"),
             failure(4, Code::NullReference, "its region is gone", "offer another"),
         ]],
         restarts: "",

@@ -1,17 +1,58 @@
 //! Threads: the entries of their calls.
 
 use super::description::{Argument, Entry, Kind, failure};
+use crate::arguments::{Destroy, GetState, Move, Reference, SetState};
 use crate::{Call, Code, ObjectType};
+
+arguments! {
+    ThreadCreate {
+        slot: Kind::Slot(ObjectType::Thread), "";
+        space: Kind::SpaceOrOwn, "";
+    }
+    ThreadStart {
+        thread: Kind::Object(ObjectType::Thread), "";
+    }
+    ThreadStop {
+        thread: Kind::Object(ObjectType::Thread), "";
+        flags: Kind::Number, "STOP_INTERRUPT (1), STOP_UNSERVED (2), both or 0";
+    }
+    ThreadSleep {
+        nanoseconds: Kind::Number, "";
+    }
+    ThreadSetForeign {
+        thread: Kind::Object(ObjectType::Thread), "0: the caller";
+        entry: Kind::Number, "address, or 0 for nowhere";
+    }
+    ThreadSetBase {
+        which: Kind::Number, "0: fs, 1: gs";
+        value: Kind::Number, "";
+    }
+    ThreadSetScheduler {
+        thread: Kind::Object(ObjectType::Thread), "";
+        port: Kind::Keeper, "0: it runs by its own right";
+        word: Kind::Number, "what the scheduler knows it by";
+    }
+    ThreadDonate {
+        thread: Kind::Use(ObjectType::Thread), "";
+        until: Kind::Object(ObjectType::Port), "or a PortSet; 0: none";
+        unused: Kind::Number, "";
+        used: Kind::Number, "nanoseconds to count on from";
+    }
+    ThreadTime {
+        thread: Kind::Object(ObjectType::Thread), "";
+    }
+    ThreadScheduleAs {
+        thread: Kind::Object(ObjectType::Thread), "";
+        model: Kind::Object(ObjectType::Thread), "may be the thread itself";
+    }
+}
 
 /// The entries.
 pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadCreate,
         purpose: "Makes a stopped thread.",
-        arguments: &[
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Thread), text: "" },
-        Argument { name: "space", kind: Kind::SpaceOrOwn, text: "" },
-        ],
+        arguments: ThreadCreate::ARGUMENTS,
         results: "",
         failures: &[],
         restarts: "from the start; nothing was made",
@@ -19,9 +60,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadDestroy,
         purpose: "Ends the thread; whom it owed a reply gets Gone. A thread may end itself. If the caller is of another space, or the thread was the last of its space, the watcher of its space, or without one the keeper, is notified with bit 62 (THREAD_ENDED).",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "" },
-        ],
+        arguments: &Destroy::of([Kind::Object(ObjectType::Thread)], [""]),
         results: "",
         failures: &[],
         restarts: "where it was: what is destroyed stays destroyed, the rest follows",
@@ -29,10 +68,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadMove,
         purpose: "Moves the thread to another address. Everything that is linked to it stays linked.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "the object itself, not a reference to it" },
-        Argument { name: "slot", kind: Kind::Slot(ObjectType::Thread), text: "" },
-        ],
+        arguments: &Move::of([Kind::Object(ObjectType::Thread), Kind::Slot(ObjectType::Thread)], ["the object itself, not a reference to it", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Busy, "it has more than 500 references: they are told at once", "destroy some of them"),
@@ -43,11 +79,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadReference,
         purpose: "Makes a reference lead to the thread.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Use(ObjectType::Thread), text: "" },
-        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
-        Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
-        ],
+        arguments: &Reference::of([Kind::Use(ObjectType::Thread), Kind::ReferenceSlot, Kind::ReferenceRights], ["", "", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::Denied, "a reply reference cannot be copied", "move it"),
@@ -58,12 +90,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadGetState,
         purpose: "Writes `ThreadState` to the buffer; `links`, if given, are filled with references to [space, client, scheduler]. They grant nothing (see `space_get_state`). A scheduler that the caller has too is not shown: neither the link, nor the flags and the word.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &GetState::of([Kind::Object(ObjectType::Thread), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[&[
             failure(1, Code::NotStopped, "the thread is not stopped, and is not the caller", "stop it first"),
@@ -73,12 +100,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadSetState,
         purpose: "Takes over registers, what the thread awaits, the time that it has had (unless the machine's is hidden from the caller's space), and the FPU state if there is one behind them. `links`, if given, are [space (not looked at), client, scheduler]: from now on the thread owes that client an answer, and has that scheduler if the flags say that it has one. If they say none, and the link is null, it is scheduled as the caller is. Without links its scheduler stays.",
-        arguments: &[
-        Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "" },
-        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
-        Argument { name: "size", kind: Kind::BufferSize, text: "" },
-        Argument { name: "links", kind: Kind::Links, text: "" },
-        ],
+        arguments: &SetState::of([Kind::Object(ObjectType::Thread), Kind::Buffer, Kind::BufferSize, Kind::Links], ["", "", "", ""]),
         results: "",
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
@@ -94,9 +116,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadStart,
         purpose: "Lets a stopped thread go on: at its instruction, or at its wait for a reply, which is Gone if nobody owes one; an exception that nobody has answered is offered to the keeper again.",
-        arguments: &[
-        Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
-        ],
+        arguments: ThreadStart::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(1, Code::Busy, "its space is gone", "destroy the thread"),
@@ -106,10 +126,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadStop,
         purpose: "Stops a thread. A wait that it was in is undone: it stands at its call. Who owes it a reply still does, and can give it while it is stopped. With STOP_INTERRUPT the wait ends with Interrupted. With STOP_UNSERVED nothing is cut off that somebody is at work on.",
-        arguments: &[
-        Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
-        Argument { name: "flags", kind: Kind::Number, text: "STOP_INTERRUPT (1), STOP_UNSERVED (2), both or 0" },
-        ],
+        arguments: ThreadStop::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(2, Code::BadArgument, "flags without meaning", "pass 0 to 3"),
@@ -128,9 +145,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadSleep,
         purpose: "Waits.",
-        arguments: &[
-        Argument { name: "nanoseconds", kind: Kind::Number, text: "" },
-        ],
+        arguments: ThreadSleep::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(0, Code::Interrupted, "thread_stop ended the wait", "sleep on if you like: rdi says how long"),
@@ -140,10 +155,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadSetForeign,
         purpose: "Sets where foreign calls continue.",
-        arguments: &[
-        Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "0: the caller" },
-        Argument { name: "entry", kind: Kind::Number, text: "address, or 0 for nowhere" },
-        ],
+        arguments: ThreadSetForeign::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(2, Code::BadAddress, "beyond the user's addresses", "pass an address of the thread's space"),
@@ -154,10 +166,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadSetBase,
         purpose: "Sets the caller's own thread pointer.",
-        arguments: &[
-        Argument { name: "which", kind: Kind::Number, text: "0: fs, 1: gs" },
-        Argument { name: "value", kind: Kind::Number, text: "" },
-        ],
+        arguments: ThreadSetBase::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(1, Code::BadArgument, "neither 0 nor 1", "pass 0 or 1"),
@@ -168,11 +177,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadSetScheduler,
         purpose: "From now on the thread runs only on time that somebody gives it with `thread_donate`. Whenever it becomes ready, the port is told: a message with the flag READY, the word, in r8 whether it was woken to hear that a port of its has no references any more, and a reference to the thread with USE if a slot is offered; no reply is due. It is told once, until a donation ends with DONATION_BLOCKED; of a thread that hears of a last reference it is told always. Threads that it makes are scheduled as it is. If the port goes it runs no more until it gets another scheduler. It leads to the port as a reference does: when the last one goes, the port is notified with NO_REFERENCES, and there is nobody left to schedule.",
-        arguments: &[
-        Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
-        Argument { name: "port", kind: Kind::Keeper, text: "0: it runs by its own right" },
-        Argument { name: "word", kind: Kind::Number, text: "what the scheduler knows it by" },
-        ],
+        arguments: ThreadSetScheduler::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(2, Code::Denied, "a caller that has a scheduler itself cannot free a thread of one", "pass a port"),
@@ -182,12 +187,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadDonate,
         purpose: "Gives the caller's CPU time to a thread, and through it to whoever it waits for. It ends when something comes to the port or set, which is left there; when the timeout in r15 has passed; when nobody can go on; or when who runs yields.",
-        arguments: &[
-        Argument { name: "thread", kind: Kind::Use(ObjectType::Thread), text: "" },
-        Argument { name: "until", kind: Kind::Object(ObjectType::Port), text: "or a PortSet; 0: none" },
-        Argument { name: "unused", kind: Kind::Number, text: "" },
-        Argument { name: "used", kind: Kind::Number, text: "nanoseconds to count on from" },
-        ],
+        arguments: ThreadDonate::ARGUMENTS,
         results: "rdx: DONATION_ARRIVED 1, _TIMED_OUT 2, _BLOCKED 3, _YIELDED 4 or _BUSY 5 (it runs elsewhere); r8: used and the nanoseconds that it took",
         failures: &[&[
             failure(1, Code::BadArgument, "a thread cannot give time to itself", "pass another thread"),
@@ -199,9 +199,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadTime,
         purpose: "Tells what time of processors the thread has had, by whatever right it ran; the kernel's work for it counts as its own. 0 if the caller's space does not see the machine's time.",
-        arguments: &[
-        Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
-        ],
+        arguments: ThreadTime::ARGUMENTS,
         results: "rdx: nanoseconds",
         failures: &[],
         restarts: "",
@@ -209,10 +207,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         call: Call::ThreadScheduleAs,
         purpose: "Schedules the thread as the model is scheduled: by the same scheduler and under the same word, or by its own right. A party that makes a thread in another's space lets it run on that space's time.",
-        arguments: &[
-        Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
-        Argument { name: "model", kind: Kind::Object(ObjectType::Thread), text: "may be the thread itself" },
-        ],
+        arguments: ThreadScheduleAs::ARGUMENTS,
         results: "",
         failures: &[&[
             failure(2, Code::Denied, "a caller that has a scheduler itself cannot free a thread of one", "pass a model that has a scheduler"),

@@ -13,6 +13,7 @@ use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Thread, WaitKind, links_of, thread_of_queue_node};
 use crate::transfer::BlockedSide;
+use nacre_abi::arguments::{self, Word};
 use nacre_abi::call::DONATION_ARRIVED;
 use nacre_abi::message::Info;
 use nacre_abi::object::TargetType;
@@ -35,22 +36,24 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn thread_set_scheduler(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let thread = self.thread(self.controlled(caller, 1, ObjectType::Thread)?);
-        let port = self.keeper_argument(caller, 2)?;
-        self.scheduler_change(caller, thread, port.is_some(), (port, caller.argument(3)))
+        let call: arguments::ThreadSetScheduler = caller.arguments();
+        let thread = self.thread(self.controlled(caller, call.thread, ObjectType::Thread)?);
+        let port = self.keeper_argument(caller, call.port)?;
+        self.scheduler_change(caller, thread, (port.is_some(), call.port), (port, call.word.value))
     }
 
     pub(crate) fn thread_schedule_as(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let thread = self.thread(self.controlled(caller, 1, ObjectType::Thread)?);
-        let model = self.thread(self.controlled(caller, 2, ObjectType::Thread)?);
+        let call: arguments::ThreadScheduleAs = caller.arguments();
+        let thread = self.thread(self.controlled(caller, call.thread, ObjectType::Thread)?);
+        let model = self.thread(self.controlled(caller, call.model, ObjectType::Thread)?);
         let port = list::link_target(&self.machine, model.scheduler());
-        self.scheduler_change(caller, thread, model.has(Thread::SCHEDULED), (port, model.scheduler_word()))
+        self.scheduler_change(caller, thread, (model.has(Thread::SCHEDULED), call.model), (port, model.scheduler_word()))
     }
 
     /// Gives a thread a scheduler, whose port may be gone, or lets it run by its own right.
-    fn scheduler_change(&self, caller: Thread<'_>, thread: Thread<'_>, scheduled: bool, (port, word): (Option<Physical>, u64)) -> Attempt<Done> {
+    fn scheduler_change(&self, caller: Thread<'_>, thread: Thread<'_>, (scheduled, argument): (bool, Word), (port, word): (Option<Physical>, u64)) -> Attempt<Done> {
         if !scheduled && caller.has(Thread::SCHEDULED) {
-            return wrong(Code::Denied, 2);
+            return wrong(Code::Denied, argument);
         }
         self.scheduler_set(thread, port, word);
         if scheduled { thread.raise(Thread::SCHEDULED) } else { thread.lower(Thread::SCHEDULED) }

@@ -46,6 +46,6 @@ pub enum Done {
 pub type Attempt<T> = Result<T, Stop>;
 
 /// Fails a call with an error about one of its arguments.
-pub(crate) const fn wrong<T>(code: Code, argument: u8) -> Attempt<T> {
-    Err(Stop::Status(Status::argument(code, argument)))
+pub(crate) fn wrong<T>(code: Code, argument: impl Into<u8>) -> Attempt<T> {
+    Err(Stop::Status(Status::argument(code, argument.into())))
 }

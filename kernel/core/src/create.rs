@@ -5,9 +5,10 @@ use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Frame, Machine, Physical, thread_page::register};
 use crate::object::{Mapping, Region, Space, Thread, links_of};
+use nacre_abi::arguments::{self, MappingCreate, Word};
 use nacre_abi::object::UNIT;
-use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
-use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, Rights, USER_END};
 
 /// Fewest pages of a space's pool: a root and one table of each lower level, and one to spare.
 const LEAST_POOL: u64 = 5;
@@ -24,62 +25,61 @@ pub(crate) const REGION_END: u64 = 1 << 52;
 impl<M: Machine> Kernel<M> {
     /// The frames of the first [`PIECE`] of `pages` pages of the caller's memory, if all of these
     /// can be donated; fewer if they are scattered.
-    fn donation<'a>(&self, caller: Thread<'_>, start: u64, pages: u64, frames: &'a mut [Physical; PIECE]) -> Attempt<&'a [Physical]> {
-        if pages > MOST_POOL {
-            return wrong(Code::BadArgument, 3);
+    fn donation<'a>(&self, caller: Thread<'_>, pool: Word, pages: Word, frames: &'a mut [Physical; PIECE]) -> Attempt<&'a [Physical]> {
+        if pages.value > MOST_POOL {
+            return wrong(Code::BadArgument, pages);
         }
-        self.page_range(start, pages * PAGE_SIZE, USER_END, [2; 2])?;
-        self.work_check(2)?;
+        self.page_range(pool, Word { value: pages.value * PAGE_SIZE, ..pool }, USER_END)?;
+        self.work_check(pool.number)?;
         let begun = self.followed.get();
-        let (count, mut found) = ((pages as usize).min(PIECE), 0);
+        let (count, mut found) = ((pages.value as usize).min(PIECE), 0);
         // What is scattered over many mappings is donated in smaller pieces.
         while found < count && self.followed.get() - begun < SCATTERED {
-            let (at, row) = self.donated_at(caller, start + found as u64 * PAGE_SIZE)?;
+            let (at, row) = self.donated_at(caller, Word { value: pool.value + found as u64 * PAGE_SIZE, ..pool })?;
             let row = row.min((count - found) as u64);
             for (page, place) in frames[found..].iter_mut().take(row as usize).enumerate() {
                 *place = at.add(page as u64 * PAGE_SIZE);
-                self.check_donation(*place, 2)?;
+                self.check_donation(*place, pool.number)?;
             }
             found += row as usize;
         }
         Ok(&frames[..found])
     }
 
-    /// The frame at `address` of the caller's memory, if objects may be made there, and how many in
-    /// a row are mapped from there on.
-    fn donated_at(&self, caller: Thread<'_>, address: u64) -> Attempt<(Physical, u64)> {
-        match self.resolve(self.space(caller.space()), address, Rights::WRITE.union(Rights::OBJECTS)) {
+    /// The frame of a page of the caller's memory, if objects may be made there, and how many in a
+    /// row are mapped from there on.
+    fn donated_at(&self, caller: Thread<'_>, page: Word) -> Attempt<(Physical, u64)> {
+        match self.resolve(self.space(caller.space()), page.value, Rights::WRITE.union(Rights::OBJECTS)) {
             Ok(meaning) => Ok((meaning.physical.frame(), meaning.above / PAGE_SIZE)),
-            Err(_) => Ok((self.object_memory(caller, 2, address)?.frame(), 1)),
+            Err(_) => Ok((self.object_memory(caller, page)?.frame(), 1)),
         }
     }
 
     /// Adds frames that were seized to a pool; the caller then donates the rest. A frame that was
     /// named twice counts once.
-    fn donate(&self, caller: Thread<'_>, space: Space<'_>, frames: &[Physical]) -> Attempt<Done> {
+    fn donate(&self, caller: Thread<'_>, space: Space<'_>, frames: &[Physical], [pool, pages]: [Word; 2]) -> Attempt<Done> {
         frames.iter().for_each(|frame| self.pool_add(space, *frame));
-        let (start, pages) = (caller.argument(2), caller.argument(3));
         let done = frames.len() as u64;
-        if done == pages {
+        if done == pages.value {
             return Ok(Done::Return);
         }
-        caller.set_register(register::ARGUMENT_2, start + done * PAGE_SIZE);
-        caller.set_register(register::ARGUMENT_3, pages - done);
+        caller.set_register(register::ARGUMENT_2, pool.value + done * PAGE_SIZE);
+        caller.set_register(register::ARGUMENT_3, pages.value - done);
         self.set_call(caller, Call::SpaceDonate);
         Err(Stop::Again)
     }
 
     pub(crate) fn space_create(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Space)?;
-        let (pool, pages) = (caller.argument(2), caller.argument(3));
-        if pages < LEAST_POOL {
-            return wrong(Code::NoMemory, 3);
+        let call: arguments::SpaceCreate = caller.arguments();
+        let slot = self.free_slot(caller, call.slot, ObjectType::Space)?;
+        if call.pages.value < LEAST_POOL {
+            return wrong(Code::NoMemory, call.pages);
         }
         let mut frames = [Physical(0); PIECE];
-        let frames = self.donation(caller, pool, pages, &mut frames)?;
-        let keeper = self.keeper_argument(caller, 4)?;
+        let frames = self.donation(caller, call.pool, call.pages, &mut frames)?;
+        let keeper = self.keeper_argument(caller, call.keeper)?;
         if distinct(frames, slot.frame()) < LEAST_POOL {
-            return wrong(if (frames.len() as u64) < LEAST_POOL { Code::TooDeep } else { Code::BadRange }, 2);
+            return wrong(if (frames.len() as u64) < LEAST_POOL { Code::TooDeep } else { Code::BadRange }, call.pool);
         }
         self.donation_seize(frames)?;
         self.object_place(slot, ObjectType::Space)?;
@@ -88,7 +88,7 @@ impl<M: Machine> Kernel<M> {
         // What hides the time from the maker hides it from what it makes.
         space.set_flags(self.space(caller.space()).flags());
         self.link_to_port(space.keeper(), keeper);
-        self.donate(caller, space, frames)
+        self.donate(caller, space, frames, [call.pool, call.pages])
     }
 
     /// Makes the words of a new space, but for its pool.
@@ -100,23 +100,24 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn space_donate(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let space = self.space_argument(caller, 1)?;
+        let call: arguments::SpaceDonate = caller.arguments();
+        let space = self.space_argument(caller, call.space)?;
         let mut frames = [Physical(0); PIECE];
-        let frames = self.donation(caller, caller.argument(2), caller.argument(3), &mut frames)?;
+        let frames = self.donation(caller, call.pool, call.pages, &mut frames)?;
         self.donation_seize(frames)?;
-        self.donate(caller, space, frames)
+        self.donate(caller, space, frames, [call.pool, call.pages])
     }
 
     pub(crate) fn region_create(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Region)?;
-        let space = self.space_argument(caller, 2)?;
-        let (start, size) = (caller.argument(3), caller.argument(4));
-        self.page_range(start, size, USER_END, [3, 4])?;
-        let rights = self.rights_argument(caller.argument(5), 5)?;
-        let keeper = self.keeper_argument(caller, 6)?;
+        let call: arguments::RegionCreate = caller.arguments();
+        let slot = self.free_slot(caller, call.slot, ObjectType::Region)?;
+        let space = self.space_argument(caller, call.space)?;
+        self.page_range(call.start, call.size, USER_END)?;
+        let rights = self.rights_argument(call.rights)?;
+        let keeper = self.keeper_argument(caller, call.keeper)?;
         self.object_place(slot, ObjectType::Region)?;
         let region = self.region(slot);
-        self.region_init(region, space, (start, size), rights);
+        self.region_init(region, space, (call.start.value, call.size.value), rights);
         self.link_to_port(region.keeper(), keeper);
         Ok(Done::Return)
     }
@@ -135,42 +136,40 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn mapping_create(&self, caller: Thread<'_>) -> Attempt<Done> {
-        self.mapping_make(caller, [1, 2, 7], caller.argument(6), caller.argument(7))?;
+        self.mapping_make(caller, &caller.arguments())?;
         Ok(Done::Return)
     }
 
     /// Makes the mapping that the words of a reply to a fault describe. See `nacre_abi::fault`.
     pub(crate) fn mapping_of_reply(&self, caller: Thread<'_>) -> Attempt<()> {
-        let word = caller.argument(6);
-        self.mapping_make(caller, [8, 7, 6], word & !(PAGE_SIZE - 1), word % PAGE_SIZE)
+        let [start, size, region, word, space, slot] = [3, 4, 5, 6, 7, 8].map(|number| caller.argument(number));
+        let offset = Word { value: word.value & !(PAGE_SIZE - 1), ..word };
+        let rights = Word { value: word.value % PAGE_SIZE, ..word };
+        self.mapping_make(caller, &MappingCreate { slot, space, start, size, region, offset, rights })
     }
 
-    /// Makes a mapping. `numbers` are those of the arguments for its slot, its space and its
-    /// rights.
-    fn mapping_make(&self, caller: Thread<'_>, numbers: [u8; 3], offset: u64, bits: u64) -> Attempt<()> {
-        let place = numbers[0];
-        let found = self.slot_memory(caller, place, caller.argument(place), ObjectType::Mapping)?;
+    fn mapping_make(&self, caller: Thread<'_>, call: &MappingCreate) -> Attempt<()> {
+        let found = self.slot_memory(caller, call.slot, ObjectType::Mapping)?;
         let begun = self.overlay_at(found);
-        let slot = if begun.is_some() { found.0 } else { self.slot_checked(place, found, ObjectType::Mapping)? };
-        let space = self.space_argument(caller, numbers[1])?;
-        let (start, size) = (caller.argument(3), caller.argument(4));
-        self.page_range(start, size, USER_END, [3, 4])?;
-        let region = self.region(self.target(caller, 5, caller.argument(5), ObjectType::Region, REFERENCE_USE)?);
+        let slot = if begun.is_some() { found.0 } else { self.slot_checked(call.slot, found, ObjectType::Mapping)? };
+        let space = self.space_argument(caller, call.space)?;
+        self.page_range(call.start, call.size, USER_END)?;
+        let region = self.region(self.target(caller, call.region, ObjectType::Region, REFERENCE_USE)?);
         if let Some(overlay) = begun {
             // A call that was cut off finds the overlay made, and only waits until nobody sees what
             // is below.
             let state = [overlay.home().0, overlay.start(), overlay.size(), overlay.offset(), overlay.rights().0];
-            let same = state == [self.home_of(space).0, start, size, offset, bits] && list::link_target(&self.machine, overlay.region()) == Some(region.at);
-            return if same { self.overlay_finish(overlay) } else { wrong(Code::SlotOccupied, place) };
+            let same = state == [self.home_of(space).0, call.start.value, call.size.value, call.offset.value, call.rights.value] && list::link_target(&self.machine, overlay.region()) == Some(region.at);
+            return if same { self.overlay_finish(overlay) } else { wrong(Code::SlotOccupied, call.slot) };
         }
-        self.mapping_check(space, None, (start, size), (region, offset), Rights(bits))?;
-        let rights = self.mapping_rights(bits, region, numbers[2])?;
+        self.mapping_check(space, None, (call.start, call.size), (region, call.offset), Rights(call.rights.value))?;
+        let rights = self.mapping_rights(call.rights, region)?;
         self.frame_prepare(slot)?;
         // What was there before may still be going.
         self.revoke_idle()?;
         self.object_place(slot, ObjectType::Mapping)?;
         let mapping = self.mapping(slot);
-        self.mapping_init(mapping, space, (start, size), (region, offset), rights);
+        self.mapping_init(mapping, space, (call.start.value, call.size.value), (region, call.offset.value), rights);
         if !rights.is_over() {
             return Ok(());
         }
@@ -198,18 +197,19 @@ impl<M: Machine> Kernel<M> {
         &self,
         space: Space<'_>,
         except: Option<Physical>,
-        (start, size): (u64, u64),
-        (region, offset): (Region<'_>, u64),
+        (place, size): (Word, Word),
+        (region, offset): (Region<'_>, Word),
         rights: Rights,
     ) -> Attempt<()> {
-        if !offset.is_multiple_of(PAGE_SIZE) || offset > region.size() || size > region.size() - offset {
-            return wrong(Code::BadRange, 6);
+        let (start, size) = (place.value, size.value);
+        if !offset.value.is_multiple_of(PAGE_SIZE) || offset.value > region.size() || size > region.size() - offset.value {
+            return wrong(Code::BadRange, offset);
         }
         let mappings = self.layer(space, rights);
         let mut next = mappings.first(start, start + size);
         while let Some(node) = next {
             if Some(node.at) != except {
-                return Err(Status::argument(Code::Overlap, 3).into());
+                return wrong(Code::Overlap, place);
             }
             next = mappings.next(node, start, start + size);
         }
@@ -231,8 +231,9 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn thread_create(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Thread)?;
-        let space = self.space_argument(caller, 2)?;
+        let call: arguments::ThreadCreate = caller.arguments();
+        let slot = self.free_slot(caller, call.slot, ObjectType::Thread)?;
+        let space = self.space_argument(caller, call.space)?;
         self.object_place(slot, ObjectType::Thread)?;
         let thread = self.thread(slot);
         self.thread_init(thread, space);
@@ -249,14 +250,15 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn port_create(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Port)?;
-        let set = match caller.argument(3) {
+        let call: arguments::PortCreate = caller.arguments();
+        let slot = self.free_slot(caller, call.slot, ObjectType::Port)?;
+        let set = match call.set.value {
             0 => None,
-            address => Some(self.target(caller, 3, address, ObjectType::PortSet, REFERENCE_CONTROL)?),
+            _ => Some(self.controlled(caller, call.set, ObjectType::PortSet)?),
         };
         self.object_place(slot, ObjectType::Port)?;
         let port = self.port(slot);
-        port.init(&self.machine, caller.argument(2));
+        port.init(&self.machine, call.word.value);
         if let Some(set) = set {
             list::link_set(&self.machine, port.set(), set, self.receivable(set).ports());
         }
@@ -264,21 +266,25 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn port_set_create(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::PortSet)?;
+        let call: arguments::PortSetCreate = caller.arguments();
+        let slot = self.free_slot(caller, call.slot, ObjectType::PortSet)?;
         self.object_place(slot, ObjectType::PortSet)?;
         self.receivable(slot).init_set(&self.machine);
         Ok(Done::Return)
     }
 
     pub(crate) fn reference_create(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Reference)?;
+        let call: arguments::ReferenceCreate = caller.arguments();
+        let slot = self.free_slot(caller, call.slot, ObjectType::Reference)?;
         self.object_place(slot, ObjectType::Reference)?;
         self.reference(slot).init(&self.machine);
         Ok(Done::Return)
     }
 
     pub(crate) fn waiters_create(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
-        let slot = self.free_slot(caller, 1, caller.argument(1), object)?;
+        // A condition's are the same.
+        let call: arguments::MutexCreate = caller.arguments();
+        let slot = self.free_slot(caller, call.slot, object)?;
         self.object_place(slot, object)?;
         self.waiters(slot).init(&self.machine);
         Ok(Done::Return)
@@ -287,33 +293,33 @@ impl<M: Machine> Kernel<M> {
     /// `(object, reference, rights)`: makes a reference lead to an object; where there is none yet,
     /// it is made.
     pub(crate) fn verb_reference(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
-        let to = self.reference_place(caller, 2)?;
-        let rights = caller.argument(3);
-        if rights & !nacre_abi::rights::REFERENCE_ALL != 0 {
-            return wrong(Code::BadRights, 3);
+        let call: arguments::Reference = caller.arguments();
+        let to = self.reference_place(caller, call.reference)?;
+        if call.rights.value & !nacre_abi::rights::REFERENCE_ALL != 0 {
+            return wrong(Code::BadRights, call.rights);
         }
-        let (found, at) = self.object(caller, 1, caller.argument(1))?;
+        let (found, at) = self.object(caller, call.object)?;
         match (found, found == object) {
-            (ObjectType::Reference, _) => self.reference_of_reference(at, to, rights, object)?,
+            (ObjectType::Reference, _) => self.reference_of_reference(&call, (at, to), object)?,
             (_, true) => {
-                let reference = self.reference_fill(to, object as u64, rights);
+                let reference = self.reference_fill(to, object as u64, call.rights.value);
                 list::link_set(&self.machine, reference.target(), at, links_of(object, at));
             }
-            _ => return wrong(Code::WrongType, 1),
+            _ => return wrong(Code::WrongType, call.object),
         }
         Ok(Done::Return)
     }
 
-    /// Returns the place of the reference that argument `argument` names, or of the slot for one.
-    /// The tables nearly always show it already.
-    fn reference_place(&self, caller: Thread<'_>, argument: u8) -> Attempt<Physical> {
-        let address = caller.argument(argument);
+    /// Returns the place of the reference that an argument names, or of the slot for one. The tables
+    /// nearly always show it already.
+    fn reference_place(&self, caller: Thread<'_>, argument: Word) -> Attempt<Physical> {
+        let address = argument.value;
         let seen = if address < USER_END { self.machine.object_lookup(self.space(caller.space()).root(), address) } else { None };
         let is_reference = |at: &Physical| at.0.is_multiple_of(UNIT) && matches!(self.object_in_frame(*at), Some((ObjectType::Reference, _)));
         if let Some(at) = seen.filter(is_reference) {
             return Ok(at);
         }
-        match self.reference_slot(caller, argument, address) {
+        match self.reference_slot(caller, argument) {
             Ok(at) => self.frame_prepare(at).map(|()| at),
             // One that may only be read is a reference all the same.
             Err(Stop::Status(status)) => self.reference_argument(caller, argument).map_err(|_| status.into()),
@@ -322,16 +328,16 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// Copies a reference; `object` is what it must lead to, unless that is any.
-    fn reference_of_reference(&self, from: Physical, to: Physical, rights: u64, object: ObjectType) -> Attempt<()> {
-        let source = self.reference(from);
+    fn reference_of_reference(&self, call: &arguments::Reference, (from, to): (Physical, Physical), object: ObjectType) -> Attempt<()> {
+        let (source, rights) = (self.reference(from), call.rights.value);
         if source.kind() == nacre_abi::object::TargetType::Reply as u64 {
-            return wrong(Code::Denied, 1);
+            return wrong(Code::Denied, call.object);
         }
         if object != ObjectType::Reference && source.object(&self.machine, object).is_none() {
-            return wrong(if source.is_null(&self.machine) { Code::NullReference } else { Code::WrongType }, 1);
+            return wrong(if source.is_null(&self.machine) { Code::NullReference } else { Code::WrongType }, call.object);
         }
         if source.rights() & rights != rights {
-            return wrong(Code::Denied, 3);
+            return wrong(Code::Denied, call.rights);
         }
         if from == to {
             source.set_rights(rights);

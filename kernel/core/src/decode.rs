@@ -6,6 +6,7 @@ use crate::kernel::{Attempt, Kernel};
 use crate::list;
 use crate::machine::{LeafKind, Machine, PageSize, Physical, thread_page::register};
 use crate::object::{self, Region, Space, Thread};
+use nacre_abi::arguments::{Arguments, Word};
 use nacre_abi::object::{TargetType, UNIT};
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, USER_END};
@@ -16,33 +17,40 @@ pub(crate) const DESCRIPTOR: u8 = 9;
 impl Thread<'_> {
     /// Argument `number` (1 is the first) of the call that the thread makes.
     #[inline(always)]
-    pub(crate) fn argument(self, number: u8) -> u64 {
-        self.register(register::ARGUMENTS[number as usize - 1])
+    pub(crate) fn argument(self, number: u8) -> Word {
+        Word { number, value: self.register(register::ARGUMENTS[number as usize - 1]) }
+    }
+
+    /// The arguments of the call that the thread makes, as the manual names them.
+    #[inline(always)]
+    pub(crate) fn arguments<A: Arguments>(self) -> A {
+        A::read(|number| self.argument(number).value)
     }
 }
 
 impl<M: Machine> Kernel<M> {
-    /// The live object at `address` of the thread's space.
+    /// The live object that the thread names: at this address of its space.
     #[inline(always)]
-    pub(crate) fn object(&self, thread: Thread<'_>, argument: u8, address: u64) -> Attempt<(ObjectType, Physical)> {
+    pub(crate) fn object(&self, thread: Thread<'_>, named: Word) -> Attempt<(ObjectType, Physical)> {
+        let address = named.value;
         if address % UNIT != 0 {
-            return wrong(Code::BadAddress, argument);
+            return wrong(Code::BadAddress, named);
         }
         let seen = if address < USER_END { self.machine.object_lookup(self.space(thread.space()).root(), address) } else { None };
         let at = match seen {
             Some(at) => at,
-            None => self.object_page(thread, argument, address)?,
+            None => self.object_page(thread, named)?,
         };
-        self.object_in_frame(at).map_or_else(|| wrong(Code::NotAnObject, argument), Ok)
+        self.object_in_frame(at).map_or_else(|| wrong(Code::NotAnObject, named), Ok)
     }
 
-    /// Returns the physical place of `address` if it is in an object page that the tables do not
+    /// Returns the physical place of an address if it is in an object page that the tables do not
     /// show yet.
     #[cold]
-    fn object_page(&self, thread: Thread<'_>, argument: u8, address: u64) -> Attempt<Physical> {
-        let leaf = self.leaf(thread, argument, address, Rights::NONE)?;
+    fn object_page(&self, thread: Thread<'_>, named: Word) -> Attempt<Physical> {
+        let leaf = self.leaf(thread, named.number, named.value, Rights::NONE)?;
         if leaf.kind != LeafKind::Objects || leaf.size != PageSize::Small {
-            return wrong(Code::NotAnObject, argument);
+            return wrong(Code::NotAnObject, named);
         }
         Ok(leaf.physical)
     }
@@ -56,17 +64,17 @@ impl<M: Machine> Kernel<M> {
         (!inside_thread).then_some((object, at))
     }
 
-    /// The object of type `wanted` at `address`, or that a reference there leads to which carries
-    /// `right`.
+    /// The object of type `wanted` that the thread names, or that a reference there leads to which
+    /// carries `right`.
     #[inline(always)]
-    pub(crate) fn target(&self, thread: Thread<'_>, argument: u8, address: u64, wanted: ObjectType, right: u64) -> Attempt<Physical> {
-        let named = self.object(thread, argument, address)?;
-        self.target_of(argument, named, wanted, right)
+    pub(crate) fn target(&self, thread: Thread<'_>, named: Word, wanted: ObjectType, right: u64) -> Attempt<Physical> {
+        let found = self.object(thread, named)?;
+        self.target_of(named, found, wanted, right)
     }
 
     /// Returns the target of an object that was looked up, as `target` does.
     #[inline(always)]
-    pub(crate) fn target_of(&self, argument: u8, (found, at): (ObjectType, Physical), wanted: ObjectType, right: u64) -> Attempt<Physical> {
+    pub(crate) fn target_of(&self, argument: Word, (found, at): (ObjectType, Physical), wanted: ObjectType, right: u64) -> Attempt<Physical> {
         if found == wanted {
             return Ok(at);
         }
@@ -82,14 +90,14 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Argument `argument` as an object that the caller controls.
-    pub(crate) fn controlled(&self, caller: Thread<'_>, argument: u8, wanted: ObjectType) -> Attempt<Physical> {
-        self.target(caller, argument, caller.argument(argument), wanted, REFERENCE_CONTROL)
+    /// An argument as an object that the caller controls.
+    pub(crate) fn controlled(&self, caller: Thread<'_>, argument: Word, wanted: ObjectType) -> Attempt<Physical> {
+        self.target(caller, argument, wanted, REFERENCE_CONTROL)
     }
 
-    /// Argument `argument` as a space that the caller controls; 0 is its own.
-    pub(crate) fn space_argument(&self, caller: Thread<'_>, argument: u8) -> Attempt<Space<'_>> {
-        if caller.argument(argument) == 0 {
+    /// An argument as a space that the caller controls; 0 is its own.
+    pub(crate) fn space_argument(&self, caller: Thread<'_>, argument: Word) -> Attempt<Space<'_>> {
+        if argument.value == 0 {
             return Ok(self.space(caller.space()));
         }
         Ok(self.space(self.controlled(caller, argument, ObjectType::Space)?))
@@ -98,23 +106,23 @@ impl<M: Machine> Kernel<M> {
     /// Decodes a port to which the kernel itself is to send messages, or `None` for 0. A reference
     /// that only lets its holder send is not enough: a server takes such a message for the kernel's
     /// word.
-    pub(crate) fn keeper_argument(&self, caller: Thread<'_>, argument: u8) -> Attempt<Option<Physical>> {
-        match caller.argument(argument) {
+    pub(crate) fn keeper_argument(&self, caller: Thread<'_>, argument: Word) -> Attempt<Option<Physical>> {
+        match argument.value {
             0 => Ok(None),
-            address => Ok(Some(self.target(caller, argument, address, ObjectType::Port, REFERENCE_CONTROL)?)),
+            _ => Ok(Some(self.target(caller, argument, ObjectType::Port, REFERENCE_CONTROL)?)),
         }
     }
 
-    /// The reference object (not what it leads to) at argument `argument`.
-    pub(crate) fn reference_argument(&self, caller: Thread<'_>, argument: u8) -> Attempt<Physical> {
-        match self.object(caller, argument, caller.argument(argument))? {
+    /// The reference object (not what it leads to) that an argument names.
+    pub(crate) fn reference_argument(&self, caller: Thread<'_>, argument: Word) -> Attempt<Physical> {
+        match self.object(caller, argument)? {
             (ObjectType::Reference, at) => Ok(at),
             _ => wrong(Code::WrongType, argument),
         }
     }
 
-    /// Argument `argument` as a reference to a resource of the machine that its holder may use.
-    pub(crate) fn resource_argument(&self, caller: Thread<'_>, argument: u8, wanted: TargetType) -> Attempt<object::Reference<'_>> {
+    /// An argument as a reference to a resource of the machine that its holder may use.
+    pub(crate) fn resource_argument(&self, caller: Thread<'_>, argument: Word, wanted: TargetType) -> Attempt<object::Reference<'_>> {
         let reference = self.reference(self.reference_argument(caller, argument)?);
         if reference.kind() == wanted as u64 {
             if reference.rights() & REFERENCE_USE == 0 { wrong(Code::Denied, argument) } else { Ok(reference) }
@@ -125,27 +133,26 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// A range: page-aligned, not empty, below `end`. `arguments` are the numbers of start and
-    /// size.
-    pub(crate) fn page_range(&self, start: u64, size: u64, end: u64, arguments: [u8; 2]) -> Attempt<()> {
-        if !start.is_multiple_of(PAGE_SIZE) || start >= end {
-            return wrong(Code::BadRange, arguments[0]);
+    /// A range: page-aligned, not empty, below `end`.
+    pub(crate) fn page_range(&self, start: Word, size: Word, end: u64) -> Attempt<()> {
+        if !start.value.is_multiple_of(PAGE_SIZE) || start.value >= end {
+            return wrong(Code::BadRange, start);
         }
-        if !size.is_multiple_of(PAGE_SIZE) || size == 0 || size > end - start {
-            return wrong(Code::BadRange, arguments[1]);
+        if !size.value.is_multiple_of(PAGE_SIZE) || size.value == 0 || size.value > end - start.value {
+            return wrong(Code::BadRange, size);
         }
         Ok(())
     }
 
     /// Rights given by an argument.
-    pub(crate) fn rights_argument(&self, bits: u64, argument: u8) -> Attempt<Rights> {
-        Rights::from_bits(bits).map_or_else(|| wrong(Code::BadRights, argument), Ok)
+    pub(crate) fn rights_argument(&self, argument: Word) -> Attempt<Rights> {
+        Rights::from_bits(argument.value).map_or_else(|| wrong(Code::BadRights, argument), Ok)
     }
 
     /// Rights of a mapping from `region`, given by an argument.
-    pub(crate) fn mapping_rights(&self, bits: u64, region: Region<'_>, argument: u8) -> Attempt<Rights> {
-        let rights = self.rights_argument(bits & !Rights::OVER.0, argument)?;
-        if region.rights().contains(rights) { Ok(Rights(bits)) } else { wrong(Code::BadRights, argument) }
+    pub(crate) fn mapping_rights(&self, argument: Word, region: Region<'_>) -> Attempt<Rights> {
+        let rights = self.rights_argument(Word { value: argument.value & !Rights::OVER.0, ..argument })?;
+        if region.rights().contains(rights) { Ok(Rights(argument.value)) } else { wrong(Code::BadRights, argument) }
     }
 
     /// Lets the link at `link` lead to a port, or nowhere.

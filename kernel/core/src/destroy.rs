@@ -7,6 +7,7 @@ use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Machine, Physical};
 use crate::object::{self, Region, Space, Thread, WaitKind, port_of_set_node, thread_of_queue_node};
+use nacre_abi::arguments;
 use nacre_abi::rights::REFERENCE_CONTROL;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights};
 
@@ -15,10 +16,11 @@ const PART_WORK: u32 = 400;
 
 impl<M: Machine> Kernel<M> {
     pub(crate) fn verb_destroy(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
-        let (found, named) = self.object(caller, 1, caller.argument(1))?;
-        let at = self.target_of(1, (found, named), object, REFERENCE_CONTROL)?;
+        let call: arguments::Destroy = caller.arguments();
+        let (found, named) = self.object(caller, call.object)?;
+        let at = self.target_of(call.object, (found, named), object, REFERENCE_CONTROL)?;
         if object == ObjectType::Space && (at == caller.space() || at == self.kernel_space().at) {
-            return wrong(Code::Busy, 1);
+            return wrong(Code::Busy, call.object);
         }
         if at == named {
             self.destroy(object, at, caller)?;

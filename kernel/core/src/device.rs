@@ -5,6 +5,7 @@ use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
 use crate::machine::{INTERRUPT_LINES, Machine, Physical, thread_page::register};
 use crate::object::{Reference, Thread};
+use nacre_abi::arguments::{self, Word};
 use nacre_abi::object::TargetType;
 use nacre_abi::{Code, PAGE_SIZE, Rights};
 
@@ -15,41 +16,51 @@ const BINDINGS: u64 = 1024;
 const BINDING_SIZE: u64 = 32;
 
 impl<M: Machine> Kernel<M> {
-    /// The port number that arguments 2 and 3 name in a range of I/O ports, and the width.
-    fn io_port(&self, caller: Thread<'_>, ports: Reference<'_>, width: u64) -> Attempt<(u16, u8)> {
-        if !matches!(width, 1 | 2 | 4) {
-            return wrong(Code::BadArgument, 3);
+    /// The number of the port that an argument names in a range of I/O ports, for accesses of
+    /// `width` bytes.
+    fn io_port(&self, ports: Reference<'_>, port: Word, width: u64) -> Attempt<u16> {
+        if port.value >= ports.count() || width > ports.count() - port.value {
+            return wrong(Code::BadRange, port);
         }
-        let offset = caller.argument(2);
-        if offset >= ports.count() || width > ports.count() - offset {
-            return wrong(Code::BadRange, 2);
+        Ok((ports.first() + port.value) as u16)
+    }
+
+    /// The width of an access, in bytes.
+    fn io_width(&self, width: Word) -> Attempt<u8> {
+        if !matches!(width.value, 1 | 2 | 4) {
+            return wrong(Code::BadArgument, width);
         }
-        Ok(((ports.first() + offset) as u16, width as u8))
+        Ok(width.value as u8)
     }
 
     pub(crate) fn io_read(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let ports = self.resource_argument(caller, 1, TargetType::IoPorts)?;
-        let (port, width) = self.io_port(caller, ports, caller.argument(3))?;
+        let call: arguments::IoRead = caller.arguments();
+        let ports = self.resource_argument(caller, call.ports, TargetType::IoPorts)?;
+        let width = self.io_width(call.width)?;
+        let port = self.io_port(ports, call.port, u64::from(width))?;
         let value = self.machine.io_read(port, width);
         caller.set_register(register::RESULT_1, u64::from(value));
         Ok(Done::Return)
     }
 
     pub(crate) fn io_write(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let ports = self.resource_argument(caller, 1, TargetType::IoPorts)?;
-        let (port, width) = self.io_port(caller, ports, caller.argument(3))?;
-        self.machine.io_write(port, width, caller.argument(4) as u32);
+        let call: arguments::IoWrite = caller.arguments();
+        let ports = self.resource_argument(caller, call.ports, TargetType::IoPorts)?;
+        let width = self.io_width(call.width)?;
+        let port = self.io_port(ports, call.port, u64::from(width))?;
+        self.machine.io_write(port, width, call.value.value as u32);
         Ok(Done::Return)
     }
 
     pub(crate) fn io_write_bytes(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let ports = self.resource_argument(caller, 1, TargetType::IoPorts)?;
-        let (port, _) = self.io_port(caller, ports, 1)?;
-        let (address, size) = (caller.argument(3), caller.argument(4));
+        let call: arguments::IoWriteBytes = caller.arguments();
+        let ports = self.resource_argument(caller, call.ports, TargetType::IoPorts)?;
+        let port = self.io_port(ports, call.port, 1)?;
+        let size = call.size.value;
         if size > PAGE_SIZE {
-            return wrong(Code::BadArgument, 4);
+            return wrong(Code::BadArgument, call.size);
         }
-        let span = self.span(caller, 3, address, size, Rights::READ)?;
+        let span = self.span(caller, call.buffer.number, call.buffer.value, size, Rights::READ)?;
         let mut word = [0u8; 8];
         for at in 0..size {
             if at % 8 == 0 {
@@ -60,16 +71,15 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// The reference at argument 2, which is to lead to a part of the range that argument 1 leads
-    /// to.
-    fn narrow(&self, caller: Thread<'_>, kind: TargetType) -> Attempt<Done> {
-        let range = self.resource_argument(caller, 1, kind)?;
-        let to = self.reference_argument(caller, 2)?;
-        let (first, count) = (caller.argument(3), caller.argument(4));
-        if first > range.count() || count > range.count() - first {
-            return wrong(Code::BadRange, 3);
+    /// Makes the reference at `to` lead to a part of what the reference at `from` leads to.
+    fn narrow(&self, caller: Thread<'_>, kind: TargetType, [from, to]: [Word; 2], [part, count]: [Word; 2]) -> Attempt<Done> {
+        let range = self.resource_argument(caller, from, kind)?;
+        let to = self.reference_argument(caller, to)?;
+        let count = count.value;
+        if part.value > range.count() || count > range.count() - part.value {
+            return wrong(Code::BadRange, part);
         }
-        let (first, rights) = (range.first() + first, range.rights());
+        let (first, rights) = (range.first() + part.value, range.rights());
         if to != range.at {
             self.reference_fill(to, kind as u64, rights);
         }
@@ -80,21 +90,22 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn io_ports_reference(&self, caller: Thread<'_>) -> Attempt<Done> {
-        self.narrow(caller, TargetType::IoPorts)
+        let call: arguments::IoPortsReference = caller.arguments();
+        self.narrow(caller, TargetType::IoPorts, [call.ports, call.reference], [call.first, call.count])
     }
 
     pub(crate) fn interrupt_reference(&self, caller: Thread<'_>) -> Attempt<Done> {
-        self.narrow(caller, TargetType::Interrupts)
+        let call: arguments::InterruptReference = caller.arguments();
+        self.narrow(caller, TargetType::Interrupts, [call.lines, call.reference], [call.first, call.count])
     }
 
-    /// The line that arguments 1 and 2 name.
-    fn line_argument(&self, caller: Thread<'_>) -> Attempt<u32> {
-        let lines = self.resource_argument(caller, 1, TargetType::Interrupts)?;
-        let offset = caller.argument(2);
-        if offset >= lines.count() {
-            return wrong(Code::BadRange, 2);
+    /// The line that two arguments name.
+    fn line_argument(&self, caller: Thread<'_>, lines: Word, line: Word) -> Attempt<u32> {
+        let lines = self.resource_argument(caller, lines, TargetType::Interrupts)?;
+        if line.value >= lines.count() {
+            return wrong(Code::BadRange, line);
         }
-        Ok((lines.first() + offset) as u32 % INTERRUPT_LINES)
+        Ok((lines.first() + line.value) as u32 % INTERRUPT_LINES)
     }
 
     fn binding(&self, line: u32) -> Physical {
@@ -109,11 +120,12 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn interrupt_bind(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let line = self.line_argument(caller)?;
-        let port = self.keeper_argument(caller, 3)?;
+        let call: arguments::InterruptBind = caller.arguments();
+        let line = self.line_argument(caller, call.lines, call.line)?;
+        let port = self.keeper_argument(caller, call.port)?;
         let binding = self.binding(line);
         self.machine.interrupt_enable(line, false);
-        self.machine.words::<1>(binding.add(24))[0].set(caller.argument(4));
+        self.machine.words::<1>(binding.add(24))[0].set(call.bits.value);
         self.link_to_port(binding, port);
         if port.is_some() {
             self.machine.interrupt_enable(line, true);
@@ -122,7 +134,8 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn interrupt_acknowledge(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let line = self.line_argument(caller)?;
+        let call: arguments::InterruptAcknowledge = caller.arguments();
+        let line = self.line_argument(caller, call.lines, call.line)?;
         if list::link_target(&self.machine, self.binding(line)).is_some() {
             self.machine.interrupt_enable(line, true);
         }
@@ -138,7 +151,8 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn clock_read(&self, caller: Thread<'_>) -> Attempt<Done> {
-        self.resource_argument(caller, 1, TargetType::Clock)?;
+        let call: arguments::ClockRead = caller.arguments();
+        self.resource_argument(caller, call.clock, TargetType::Clock)?;
         caller.set_register(register::RESULT_1, self.machine.now());
         Ok(Done::Return)
     }

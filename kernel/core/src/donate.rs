@@ -17,6 +17,7 @@ use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Thread, WaitKind, links_of};
 use nacre_abi::call::{DONATION_ARRIVED, DONATION_BLOCKED, DONATION_BUSY, DONATION_TIMED_OUT, DONATION_YIELDED};
+use nacre_abi::arguments;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Code, ObjectType, Status};
 
@@ -39,18 +40,19 @@ enum Hop {
 
 impl<M: Machine> Kernel<M> {
     pub(crate) fn thread_donate(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let donee = self.target(caller, 1, caller.argument(1), ObjectType::Thread, REFERENCE_USE)?;
+        let call: arguments::ThreadDonate = caller.arguments();
+        let donee = self.target(caller, call.thread, ObjectType::Thread, REFERENCE_USE)?;
         if donee == caller.at {
-            return wrong(Code::BadArgument, 1);
+            return wrong(Code::BadArgument, call.thread);
         }
         let chain = &self.cpus[self.machine.cpu()].chain;
         if chain.base.get() == Physical(0) && caller.has(Thread::SCHEDULED) {
             // The time that it runs on was taken back a moment ago.
             return Err(Stop::Yield);
         }
-        let until = match caller.argument(2) {
+        let until = match call.until.value {
             0 => None,
-            _ => Some(self.receivable_argument(caller, 2)?),
+            _ => Some(self.receivable_argument(caller, call.until)?),
         };
         if let Some(at) = until {
             while let Some(port) = self.ready_port(at) {

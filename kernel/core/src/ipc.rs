@@ -16,6 +16,7 @@ use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Port, Receivable, Thread, WaitKind, port_of_ready_node, thread_of_queue_node};
 use crate::transfer::BlockedSide;
+use nacre_abi::arguments::{self, Word};
 use nacre_abi::call::DONATION_ARRIVED;
 use nacre_abi::message::{FOR_CLIENT, Info};
 use nacre_abi::object::TargetType;
@@ -101,8 +102,8 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn ipc_call(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let port = self.target(caller, 1, caller.argument(1), ObjectType::Port, REFERENCE_USE)?;
-        let port = self.port(port);
+        let call: arguments::IpcCall = caller.arguments();
+        let port = self.port(self.target(caller, call.target, ObjectType::Port, REFERENCE_USE)?);
         if caller.register(register::INFO) & FOR_CLIENT != 0 && caller.client() == Physical(0) {
             return Err(Status::new(Code::Interrupted).into());
         }
@@ -149,11 +150,12 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn ipc_send(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let (found, at) = self.object(caller, 1, caller.argument(1))?;
+        let call: arguments::IpcSend = caller.arguments();
+        let (found, at) = self.object(caller, call.target)?;
         if found == ObjectType::Reference && self.reference(at).kind() == TargetType::Reply as u64 {
-            return self.send_reply(caller, at);
+            return self.send_reply(caller, call.target, at);
         }
-        let port = self.port(self.target(caller, 1, caller.argument(1), ObjectType::Port, REFERENCE_USE)?);
+        let port = self.port(self.target(caller, call.target, ObjectType::Port, REFERENCE_USE)?);
         let Some(receiver) = self.meet(caller, port, false)? else { return self.wait_to_send(caller, port) };
         self.received(receiver);
         self.make_ready(receiver);
@@ -161,9 +163,9 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// Answers a client through a reply reference, which is used up.
-    fn send_reply(&self, caller: Thread<'_>, reference: Physical) -> Attempt<Done> {
+    fn send_reply(&self, caller: Thread<'_>, named: Word, reference: Physical) -> Attempt<Done> {
         let link = self.reference(reference).target();
-        let Some(client) = list::link_target(&self.machine, link) else { return wrong(Code::NullReference, 1) };
+        let Some(client) = list::link_target(&self.machine, link) else { return wrong(Code::NullReference, named) };
         self.answer(caller, self.thread(client))?;
         Ok(Done::Return)
     }
@@ -204,7 +206,8 @@ impl<M: Machine> Kernel<M> {
         {
             return done;
         }
-        let at = self.receivable_argument(caller, 1)?;
+        let call: arguments::IpcReplyReceive = caller.arguments();
+        let at = self.receivable_argument(caller, call.from)?;
         if caller.client() == Physical(0) {
             return Err(Status::new(Code::NotConnected).into());
         }
@@ -236,8 +239,8 @@ impl<M: Machine> Kernel<M> {
     }
 
     #[inline(always)]
-    pub(crate) fn receivable_argument(&self, caller: Thread<'_>, argument: u8) -> Attempt<Receivable<'_>> {
-        let (found, at) = self.object(caller, argument, caller.argument(argument))?;
+    pub(crate) fn receivable_argument(&self, caller: Thread<'_>, argument: Word) -> Attempt<Receivable<'_>> {
+        let (found, at) = self.object(caller, argument)?;
         let at = match found {
             ObjectType::Port | ObjectType::PortSet => at,
             ObjectType::Reference if self.reference(at).kind() == TargetType::PortSet as u64 => {
@@ -249,7 +252,8 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn ipc_receive(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let at = self.receivable_argument(caller, 1)?;
+        let call: arguments::IpcReceive = caller.arguments();
+        let at = self.receivable_argument(caller, call.from)?;
         self.receive_from(caller, at)
     }
 
@@ -352,9 +356,10 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn port_notify(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let port = self.target(caller, 1, caller.argument(1), ObjectType::Port, REFERENCE_NOTIFY)?;
+        let call: arguments::PortNotify = caller.arguments();
+        let port = self.target(caller, call.port, ObjectType::Port, REFERENCE_NOTIFY)?;
         // Some bits are the kernel's own.
-        self.notify(self.port(port), caller.argument(2) & !nacre_abi::message::KERNEL_BITS);
+        self.notify(self.port(port), call.bits.value & !nacre_abi::message::KERNEL_BITS);
         Ok(Done::Return)
     }
 
@@ -400,7 +405,8 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn ipc_detach(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let slot = self.reference_slot(caller, 1, caller.argument(1))?;
+        let call: arguments::IpcDetach = caller.arguments();
+        let slot = self.reference_slot(caller, call.slot)?;
         if caller.client() == Physical(0) {
             return Err(Status::new(Code::NotConnected).into());
         }

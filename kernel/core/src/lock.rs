@@ -6,6 +6,7 @@ use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Thread, WaitKind, thread_of_queue_node};
+use nacre_abi::arguments::{self, Word};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Code, ObjectType, Rights, Status};
 
@@ -15,22 +16,21 @@ const CONTENDED: u32 = 2;
 const MOST_WOKEN: u64 = 64;
 
 impl<M: Machine> Kernel<M> {
-    fn waiters_argument(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Physical> {
-        self.target(caller, 1, caller.argument(1), object, REFERENCE_USE)
+    fn waiters_argument(&self, caller: Thread<'_>, argument: Word, object: ObjectType) -> Attempt<Physical> {
+        self.target(caller, argument, object, REFERENCE_USE)
     }
 
-    fn user_half(&self, caller: Thread<'_>, argument: u8) -> Attempt<u32> {
-        let address = caller.argument(argument);
-        if !address.is_multiple_of(4) {
-            return wrong(Code::BadAddress, argument);
+    fn user_half(&self, caller: Thread<'_>, word: Word) -> Attempt<u32> {
+        if !word.value.is_multiple_of(4) {
+            return wrong(Code::BadAddress, word);
         }
-        let at = self.user_memory(caller, argument, address, Rights::READ)?;
+        let at = self.user_memory(caller, word.number, word.value, Rights::READ)?;
         Ok(self.machine.read_half(at))
     }
 
     /// Waits as long as the user's word is `expected`.
-    fn wait_while(&self, caller: Thread<'_>, waiters: Physical, expected: u32) -> Attempt<Done> {
-        if self.user_half(caller, 2)? != expected {
+    fn wait_while(&self, caller: Thread<'_>, waiters: Physical, word: Word, expected: u32) -> Attempt<Done> {
+        if self.user_half(caller, word)? != expected {
             return Ok(Done::Return);
         }
         self.rewind(caller);
@@ -49,25 +49,29 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn mutex_lock(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let mutex = self.waiters_argument(caller, ObjectType::Mutex)?;
-        self.wait_while(caller, mutex, CONTENDED)
+        let call: arguments::MutexLock = caller.arguments();
+        let mutex = self.waiters_argument(caller, call.mutex, ObjectType::Mutex)?;
+        self.wait_while(caller, mutex, call.word, CONTENDED)
     }
 
     pub(crate) fn mutex_unlock(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let mutex = self.waiters_argument(caller, ObjectType::Mutex)?;
+        let call: arguments::MutexUnlock = caller.arguments();
+        let mutex = self.waiters_argument(caller, call.mutex, ObjectType::Mutex)?;
         self.wake(mutex, 1);
         Ok(Done::Return)
     }
 
     pub(crate) fn condition_wait(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let condition = self.waiters_argument(caller, ObjectType::Condition)?;
-        let Ok(expected) = u32::try_from(caller.argument(3)) else { return wrong(Code::BadArgument, 3) };
-        self.wait_while(caller, condition, expected)
+        let call: arguments::ConditionWait = caller.arguments();
+        let condition = self.waiters_argument(caller, call.condition, ObjectType::Condition)?;
+        let Ok(expected) = u32::try_from(call.expected.value) else { return wrong(Code::BadArgument, call.expected) };
+        self.wait_while(caller, condition, call.word, expected)
     }
 
     pub(crate) fn condition_signal(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let condition = self.waiters_argument(caller, ObjectType::Condition)?;
-        let woken = self.wake(condition, caller.argument(2).min(MOST_WOKEN));
+        let call: arguments::ConditionSignal = caller.arguments();
+        let condition = self.waiters_argument(caller, call.condition, ObjectType::Condition)?;
+        let woken = self.wake(condition, call.count.value.min(MOST_WOKEN));
         caller.set_register(register::RESULT_1, woken);
         Ok(Done::Return)
     }

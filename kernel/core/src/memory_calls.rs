@@ -8,6 +8,7 @@ use crate::list;
 use crate::machine::{Frame, Machine, PageSize, Physical, thread_page::register};
 use crate::object::Thread;
 use core::sync::atomic::Ordering;
+use nacre_abi::arguments;
 use nacre_abi::object::UNIT;
 use nacre_abi::rights::RECLAIM_CLEAR;
 use nacre_abi::state::ObjectEntry;
@@ -83,17 +84,17 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn memory_objects(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let (start, size) = (caller.argument(1), caller.argument(2));
-        let (buffer, capacity) = (caller.argument(3), caller.argument(4).min(MOST_ENTRIES));
+        let call: arguments::MemoryObjects = caller.arguments();
+        let (start, size, capacity) = (call.start.value, call.size.value, call.capacity.value.min(MOST_ENTRIES));
         if start % UNIT != 0 || start >= USER_END || size > USER_END - start {
-            return wrong(Code::BadRange, 1);
+            return wrong(Code::BadRange, call.start);
         }
-        if buffer % 8 != 0 {
-            return wrong(Code::BadAddress, 3);
+        if call.buffer.value % 8 != 0 {
+            return wrong(Code::BadAddress, call.buffer);
         }
         let entry_size = size_of::<ObjectEntry>() as u64;
-        let span = self.span(caller, 3, buffer, capacity * entry_size, Rights::WRITE)?;
-        self.work_check(3)?;
+        let span = self.span(caller, call.buffer.number, call.buffer.value, capacity * entry_size, Rights::WRITE)?;
+        self.work_check(call.buffer.number)?;
         let end = start + size;
         let (mut part, mut address, mut count) = (Part::default(), start, 0);
         while address < end && count < capacity {
@@ -119,15 +120,16 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn memory_reclaim(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let (start, size, flags) = (caller.argument(1), caller.argument(2), caller.argument(3));
+        let call: arguments::MemoryReclaim = caller.arguments();
+        let (start, flags) = (call.start.value, call.flags.value);
         if flags & !RECLAIM_CLEAR != 0 {
-            return wrong(Code::BadArgument, 3);
+            return wrong(Code::BadArgument, call.flags);
         }
-        if size == 0 {
+        if call.size.value == 0 {
             return Ok(Done::Return);
         }
-        self.page_range(start, size, USER_END, [1, 2])?;
-        let end = start + size;
+        self.page_range(call.start, call.size, USER_END)?;
+        let end = start + call.size.value;
         let (mut part, mut address) = (Part::default(), start);
         while address < end {
             let (next, work) = match flags {
@@ -145,9 +147,10 @@ impl<M: Machine> Kernel<M> {
     /// Lists pages that may hold something. A page that was not touched since the kernel cleared it
     /// holds zeros, and need not be read; all others may hold something.
     pub(crate) fn memory_touched(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let (start, size) = (caller.argument(1), caller.argument(2));
+        let call: arguments::MemoryTouched = caller.arguments();
+        let (start, size) = (call.start.value, call.size.value);
         if size != 0 {
-            self.page_range(start, size, USER_END, [1, 2])?;
+            self.page_range(call.start, call.size, USER_END)?;
         }
         let end = start.saturating_add(size);
         let (mut part, mut address, mut first) = (Part::default(), start, end);
@@ -256,16 +259,17 @@ impl<M: Machine> Kernel<M> {
     fn reclaim_object(&self, caller: Thread<'_>, object: ObjectType, at: Physical) -> Attempt<()> {
         let own = at == caller.at || at == caller.space() || at == self.kernel_space().at;
         if own {
-            return wrong(Code::Busy, 1);
+            return wrong(Code::Busy, caller.arguments::<arguments::MemoryReclaim>().start);
         }
         self.destroy(object, at, caller)
     }
 
     pub(crate) fn reference_reveal(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let reference = self.reference(self.reference_argument(caller, 1)?);
-        let (start, size) = (caller.argument(2), caller.argument(3));
+        let call: arguments::ReferenceReveal = caller.arguments();
+        let reference = self.reference(self.reference_argument(caller, call.reference)?);
+        let (start, size) = (call.start.value, call.size.value);
         if start >= USER_END || size > USER_END - start {
-            return wrong(Code::BadRange, 2);
+            return wrong(Code::BadRange, call.start);
         }
         let target = list::link_target(&self.machine, reference.target());
         let found = match target {

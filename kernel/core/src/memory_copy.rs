@@ -5,6 +5,7 @@ use crate::kernel::{Attempt, Done, Kernel};
 use crate::machine::{Frame, Machine, Physical, thread_page::register};
 use crate::memory_calls::Part;
 use crate::object::Thread;
+use nacre_abi::arguments;
 use nacre_abi::{PAGE_SIZE, Rights, USER_END};
 
 /// Costs of finding two pages and copying one onto the other, and of finding that nothing is to be
@@ -22,14 +23,15 @@ struct Side {
 
 impl<M: Machine> Kernel<M> {
     pub(crate) fn memory_copy(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let (mut from, mut to, mut size) = (caller.argument(1), caller.argument(2), caller.argument(3));
-        if size == 0 {
+        let call: arguments::MemoryCopy = caller.arguments();
+        if call.size.value == 0 {
             return Ok(Done::Return);
         }
-        self.page_range(from, size, USER_END, [1, 3])?;
-        self.page_range(to, size, USER_END, [2, 3])?;
-        let mut source = Side { needed: Rights::READ, argument: 1, part: Part::default() };
-        let mut target = Side { needed: Rights::WRITE, argument: 2, part: Part::default() };
+        self.page_range(call.from, call.size, USER_END)?;
+        self.page_range(call.to, call.size, USER_END)?;
+        let mut source = Side { needed: Rights::READ, argument: call.from.number, part: Part::default() };
+        let mut target = Side { needed: Rights::WRITE, argument: call.to.number, part: Part::default() };
+        let (mut from, mut to, mut size) = (call.from.value, call.to.value, call.size.value);
         while size != 0 {
             let work = self.copy_page(caller, (&mut source, from), (&mut target, to))?;
             (from, to, size) = (from + PAGE_SIZE, to + PAGE_SIZE, size - PAGE_SIZE);

@@ -7,6 +7,7 @@ use crate::list;
 use crate::machine::{Machine, Physical};
 use crate::object::{Receivable, Space, Thread, links_of};
 use crate::tree::Tree;
+use nacre_abi::arguments;
 use nacre_abi::{Code, ObjectType};
 
 /// Maximum number of references to a movable object, and of mappings, ports or threads linked to
@@ -16,14 +17,15 @@ const MOST_TOLD: u64 = 500;
 impl<M: Machine> Kernel<M> {
     /// `(object, slot)`.
     pub(crate) fn verb_move(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
-        let (found, from) = self.object(caller, 1, caller.argument(1))?;
+        let call: arguments::Move = caller.arguments();
+        let (found, from) = self.object(caller, call.object)?;
         if found != object {
-            return wrong(Code::WrongType, 1);
+            return wrong(Code::WrongType, call.object);
         }
-        let to = self.free_slot(caller, 2, caller.argument(2), object)?;
+        let to = self.free_slot(caller, call.slot, object)?;
         match object {
-            ObjectType::Thread if self.thread(from).cpu() != 0 => return wrong(Code::Busy, 1),
-            ObjectType::Space if self.space(from).active() != 0 => return wrong(Code::Busy, 1),
+            ObjectType::Thread if self.thread(from).cpu() != 0 => return wrong(Code::Busy, call.object),
+            ObjectType::Space if self.space(from).active() != 0 => return wrong(Code::Busy, call.object),
             _ => {}
         }
         if matches!(object, ObjectType::Space | ObjectType::Region | ObjectType::Mapping) {
@@ -32,7 +34,7 @@ impl<M: Machine> Kernel<M> {
         }
         self.frame_prepare(to)?;
         if self.must_be_told(object, from) > MOST_TOLD {
-            return wrong(Code::Busy, 1);
+            return wrong(Code::Busy, call.object);
         }
         self.object_place(to, object)?;
         if object == ObjectType::Thread {

@@ -9,6 +9,7 @@ use crate::machine::{Machine, Physical, thread_page};
 use crate::object::FPU_USED;
 use crate::object::{Mapping, Thread, links_of};
 use crate::thread_state::TIME_WORD;
+use nacre_abi::arguments::{GetState, SetState, Word};
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::state::{
@@ -36,29 +37,32 @@ fn words_of<const N: usize>(state: [u64; N]) -> Words {
     (words, N)
 }
 
+/// Checks that a state of `count` words fits into the caller's buffer.
+fn check_buffer(buffer: Word, size: Word, count: usize) -> Attempt<()> {
+    if size.value < 8 * count as u64 {
+        return wrong(Code::BufferTooSmall, size);
+    }
+    if !buffer.value.is_multiple_of(8) { wrong(Code::BadAddress, buffer) } else { Ok(()) }
+}
+
 impl<M: Machine> Kernel<M> {
     /// The object that a verb is about. For references: the reference itself.
-    fn verb_object(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Physical> {
-        if object == ObjectType::Reference { self.reference_argument(caller, 1) } else { self.controlled(caller, 1, object) }
+    fn verb_object(&self, caller: Thread<'_>, named: Word, object: ObjectType) -> Attempt<Physical> {
+        if object == ObjectType::Reference { self.reference_argument(caller, named) } else { self.controlled(caller, named, object) }
     }
 
     pub(crate) fn verb_get_state(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
-        let at = self.verb_object(caller, object)?;
-        let (buffer, size) = (caller.argument(2), caller.argument(3));
+        let call: GetState = caller.arguments();
+        let at = self.verb_object(caller, call.object, object)?;
         if object == ObjectType::Thread {
-            self.check_readable(caller, self.thread(at))?;
+            self.check_readable(caller, self.thread(at), call.object)?;
         }
         let (words, count) = self.state_words(caller, object, at);
-        let fpu = if object == ObjectType::Thread && size >= ThreadState::SIZE + FPU_SIZE { self.fpu_size(self.thread(at)) } else { 0 };
-        if size < 8 * count as u64 {
-            return wrong(Code::BufferTooSmall, 3);
-        }
-        if buffer % 8 != 0 {
-            return wrong(Code::BadAddress, 2);
-        }
-        let span = self.span(caller, 2, buffer, 8 * count as u64 + fpu, Rights::WRITE)?;
+        let fpu = if object == ObjectType::Thread && call.size.value >= ThreadState::SIZE + FPU_SIZE { self.fpu_size(self.thread(at)) } else { 0 };
+        check_buffer(call.buffer, call.size, count)?;
+        let span = self.span(caller, call.buffer.number, call.buffer.value, 8 * count as u64 + fpu, Rights::WRITE)?;
         let links = self.links_from(caller, object, at);
-        let places = self.link_places(caller, links)?;
+        let places = self.link_places(caller, call.links, links)?;
         let mut words = words;
         if fpu != 0 {
             words[2] = fpu;
@@ -79,12 +83,12 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// The state of a thread can be read when it is stopped, or by itself.
-    fn check_readable(&self, caller: Thread<'_>, thread: Thread<'_>) -> Attempt<()> {
+    fn check_readable(&self, caller: Thread<'_>, thread: Thread<'_>, named: Word) -> Attempt<()> {
         if thread.at == caller.at {
             self.machine.bases_save(thread.at);
             return Ok(());
         }
-        if thread.cpu() != 0 || !thread.has(Thread::STOPPED) { wrong(Code::NotStopped, 1) } else { Ok(()) }
+        if thread.cpu() != 0 || !thread.has(Thread::STOPPED) { wrong(Code::NotStopped, named) } else { Ok(()) }
     }
 
     fn state_words(&self, caller: Thread<'_>, object: ObjectType, at: Physical) -> Words {
@@ -139,16 +143,15 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// The references that the caller offers for what an object is linked to.
-    fn link_places(&self, caller: Thread<'_>, links: Links) -> Attempt<[Option<Physical>; MOST_LINKS]> {
+    fn link_places(&self, caller: Thread<'_>, array: Word, links: Links) -> Attempt<[Option<Physical>; MOST_LINKS]> {
         let mut places = [None; MOST_LINKS];
-        let address = caller.argument(4);
-        if address == 0 {
+        if array.value == 0 {
             return Ok(places);
         }
-        let slots = self.user_words(caller, 4, address)?;
+        let slots = self.user_words(caller, array.number, array.value)?;
         for ((place, slot), link) in places.iter_mut().zip(slots).zip(links) {
             if link.is_some() && slot != 0 {
-                *place = Some(self.reference_slot(caller, 4, slot)?);
+                *place = Some(self.reference_slot(caller, Word { value: slot, ..array })?);
             }
         }
         places.into_iter().flatten().try_for_each(|place| self.frame_prepare(place))?;
@@ -207,37 +210,32 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn verb_set_state(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
-        let at = self.verb_object(caller, object)?;
-        let (buffer, size) = (caller.argument(2), caller.argument(3));
+        let call: SetState = caller.arguments();
+        let at = self.verb_object(caller, call.object, object)?;
         let count = state_size(object);
-        if size < 8 * count as u64 {
-            return wrong(Code::BufferTooSmall, 3);
-        }
-        if buffer % 8 != 0 {
-            return wrong(Code::BadAddress, 2);
-        }
-        let with_fpu = object == ObjectType::Thread && size >= ThreadState::SIZE + FPU_SIZE;
+        check_buffer(call.buffer, call.size, count)?;
+        let with_fpu = object == ObjectType::Thread && call.size.value >= ThreadState::SIZE + FPU_SIZE;
         let taken = 8 * count as u64 + if with_fpu { FPU_SIZE } else { 0 };
-        let span = self.span(caller, 2, buffer, taken, Rights::READ)?;
+        let span = self.span(caller, call.buffer.number, call.buffer.value, taken, Rights::READ)?;
         let mut words = [0; MOST_WORDS];
         self.span_read(&span, 0, &mut words[..count]);
         if words[0] != nacre_abi::state::current_header(object) {
-            return wrong(Code::BadVersion, 2);
+            return wrong(Code::BadVersion, call.buffer);
         }
         match object {
-            ObjectType::Region => self.region_set(caller, at, [words[1], words[2], words[3]])?,
-            ObjectType::Mapping => self.mapping_set(caller, at, [words[1], words[2], words[3], words[4]])?,
+            ObjectType::Region => self.region_set(caller, &call, at, [words[1], words[2], words[3]])?,
+            ObjectType::Mapping => self.mapping_set(caller, &call, at, [words[1], words[2], words[3], words[4]])?,
             ObjectType::Thread => {
-                self.thread_set_whole(caller, self.thread(at), &words)?;
+                self.thread_set_whole(caller, &call, self.thread(at), &words)?;
                 if with_fpu && ThreadState::from_words(words).fpu_size == FPU_SIZE {
                     self.machine.fpu_settle(at, true);
                     self.span_copy_frame(&span, ThreadState::SIZE, at.add(8 * thread_page::FPU as u64), FPU_SIZE, false);
                     self.machine.fpu_import(at);
                 }
             }
-            ObjectType::Port => self.port_set_words(caller, at, words[1], words[2])?,
-            ObjectType::Space => self.space_set(caller, at, words[3])?,
-            ObjectType::Reference => self.reference_set(caller, at, &ReferenceState::from_words([words[0], words[1], words[2], words[3], words[4]]))?,
+            ObjectType::Port => self.port_set_words(caller, call.links, at, words[1], words[2])?,
+            ObjectType::Space => self.space_set(caller, &call, at, words[3])?,
+            ObjectType::Reference => self.reference_set(caller, &call, at, &ReferenceState::from_words([words[0], words[1], words[2], words[3], words[4]]))?,
             ObjectType::PortSet | ObjectType::Mutex | ObjectType::Condition => {}
         }
         Ok(Done::Return)
@@ -245,33 +243,32 @@ impl<M: Machine> Kernel<M> {
 
     /// Link number `index` of those that the caller offers; `None` if it offers none at all,
     /// `Some(None)` if this one is to lead nowhere.
-    pub(crate) fn offered(&self, caller: Thread<'_>, index: usize, object: ObjectType, right: u64) -> Attempt<Option<Option<Physical>>> {
-        let address = caller.argument(4);
-        if address == 0 {
+    pub(crate) fn offered(&self, caller: Thread<'_>, array: Word, index: usize, object: ObjectType, right: u64) -> Attempt<Option<Option<Physical>>> {
+        if array.value == 0 {
             return Ok(None);
         }
-        match self.user_words(caller, 4, address)?[index] {
+        match self.user_words(caller, array.number, array.value)?[index] {
             0 => Ok(Some(None)),
-            reference => Ok(Some(Some(self.target(caller, 4, reference, object, right)?))),
+            reference => Ok(Some(Some(self.target(caller, Word { value: reference, ..array }, object, right)?))),
         }
     }
 
-    fn space_set(&self, caller: Thread<'_>, at: Physical, flags: u64) -> Attempt<()> {
+    fn space_set(&self, caller: Thread<'_>, call: &SetState, at: Physical, flags: u64) -> Attempt<()> {
         if at == caller.space() {
             // Whoever made the space set its keeper, and it cannot be changed from inside.
-            return wrong(Code::Busy, 1);
+            return wrong(Code::Busy, call.object);
         }
         let space = self.space(at);
         let hidden_from_caller = self.space(caller.space()).flags() & SpaceState::TIME_HIDDEN;
         if flags & !SpaceState::TIME_HIDDEN != 0 {
-            return wrong(Code::BadArgument, 2);
+            return wrong(Code::BadArgument, call.buffer);
         }
         if hidden_from_caller & !flags != 0 {
             // It could have another space read the time for it.
-            return wrong(Code::Denied, 2);
+            return wrong(Code::Denied, call.buffer);
         }
-        let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_CONTROL)?;
-        let watcher = self.offered(caller, 1, ObjectType::Port, REFERENCE_CONTROL)?;
+        let keeper = self.offered(caller, call.links, 0, ObjectType::Port, REFERENCE_CONTROL)?;
+        let watcher = self.offered(caller, call.links, 1, ObjectType::Port, REFERENCE_CONTROL)?;
         if flags != space.flags() {
             space.set_flags(flags);
             self.space_changed(space);
@@ -285,12 +282,13 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    fn region_set(&self, caller: Thread<'_>, at: Physical, [start, size, rights]: [u64; 3]) -> Attempt<()> {
+    fn region_set(&self, caller: Thread<'_>, call: &SetState, at: Physical, [start, size, rights]: [u64; 3]) -> Attempt<()> {
         let region = self.region(at);
         let end = if region.home() == self.globals.get() { REGION_END } else { USER_END };
-        self.page_range(start, size, end, [2, 2])?;
-        let rights = self.rights_argument(rights, 2)?;
-        let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_CONTROL)?;
+        let of_buffer = |value| Word { value, ..call.buffer };
+        self.page_range(of_buffer(start), of_buffer(size), end)?;
+        let rights = self.rights_argument(of_buffer(rights))?;
+        let keeper = self.offered(caller, call.links, 0, ObjectType::Port, REFERENCE_CONTROL)?;
         // A call that was cut off finds the change made, and only waits until what was seen before
         // is gone.
         let (stays, old) = ((region.start(), region.size()) == (start, size), region.rights());
@@ -315,19 +313,20 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    fn mapping_set(&self, caller: Thread<'_>, at: Physical, [start, size, offset, rights]: [u64; 4]) -> Attempt<()> {
+    fn mapping_set(&self, caller: Thread<'_>, call: &SetState, at: Physical, [start, size, offset, rights]: [u64; 4]) -> Attempt<()> {
         let mapping = self.mapping(at);
-        self.page_range(start, size, USER_END, [2, 2])?;
-        self.rights_argument(rights & !Rights::OVER.0, 2)?;
-        let offered = self.offered(caller, 0, ObjectType::Region, REFERENCE_USE)?;
+        let of_buffer = |value| Word { value, ..call.buffer };
+        self.page_range(of_buffer(start), of_buffer(size), USER_END)?;
+        self.rights_argument(of_buffer(rights & !Rights::OVER.0))?;
+        let offered = self.offered(caller, call.links, 0, ObjectType::Region, REFERENCE_USE)?;
         let region = match offered {
             Some(region) => region,
             None => list::link_target(&self.machine, mapping.region()),
         };
-        let Some(region) = region else { return wrong(Code::NullReference, 4) };
+        let Some(region) = region else { return wrong(Code::NullReference, call.links) };
         let space = self.space_at_home(mapping.home());
-        self.mapping_check(space, Some(at), (start, size), (self.region(region), offset), Rights(rights))?;
-        let rights = self.mapping_rights(rights, self.region(region), 2)?;
+        self.mapping_check(space, Some(at), (of_buffer(start), of_buffer(size)), (self.region(region), of_buffer(offset)), Rights(rights))?;
+        let rights = self.mapping_rights(of_buffer(rights), self.region(region))?;
         let linked = list::link_target(&self.machine, mapping.region());
         let old = mapping.rights();
         let begins_so = (mapping.start(), mapping.offset()) == (start, offset) && linked == Some(region);
@@ -373,9 +372,9 @@ impl<M: Machine> Kernel<M> {
         list::link_set(&self.machine, mapping.region(), region, self.region(region).mappings());
     }
 
-    fn port_set_words(&self, caller: Thread<'_>, at: Physical, word: u64, pending: u64) -> Attempt<()> {
+    fn port_set_words(&self, caller: Thread<'_>, links: Word, at: Physical, word: u64, pending: u64) -> Attempt<()> {
         let port = self.port(at);
-        let set = self.offered(caller, 0, ObjectType::PortSet, REFERENCE_CONTROL)?;
+        let set = self.offered(caller, links, 0, ObjectType::PortSet, REFERENCE_CONTROL)?;
         port.set_word(word);
         if let Some(set) = set {
             list::remove(&self.machine, port.ready());

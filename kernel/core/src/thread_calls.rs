@@ -4,6 +4,7 @@ use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Thread, WaitKind};
+use nacre_abi::arguments::{self, Word};
 use nacre_abi::call::{STOP_INTERRUPT, STOP_UNSERVED};
 use nacre_abi::state::SpaceState;
 use nacre_abi::{Code, ObjectType, Status, USER_END};
@@ -15,14 +16,15 @@ pub(crate) const FLAGS_ALWAYS: u64 = 0x202;
 pub(crate) const FLAGS_USER: u64 = 0x0025_0dd5;
 
 impl<M: Machine> Kernel<M> {
-    fn thread_argument(&self, caller: Thread<'_>, argument: u8) -> Attempt<Thread<'_>> {
+    fn thread_argument(&self, caller: Thread<'_>, argument: Word) -> Attempt<Thread<'_>> {
         Ok(self.thread(self.controlled(caller, argument, ObjectType::Thread)?))
     }
 
     pub(crate) fn thread_start(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let thread = self.thread_argument(caller, 1)?;
+        let call: arguments::ThreadStart = caller.arguments();
+        let thread = self.thread_argument(caller, call.thread)?;
         if thread.space() == Physical(0) {
-            return wrong(Code::Busy, 1);
+            return wrong(Code::Busy, call.thread);
         }
         if thread.has(Thread::STOPPED) {
             thread.lower(Thread::STOPPED | Thread::ABANDONED);
@@ -32,10 +34,11 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn thread_stop(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let thread = self.thread_argument(caller, 1)?;
-        let flags = caller.argument(2);
+        let call: arguments::ThreadStop = caller.arguments();
+        let thread = self.thread_argument(caller, call.thread)?;
+        let flags = call.flags.value;
         if flags & !(STOP_INTERRUPT | STOP_UNSERVED) != 0 {
-            return wrong(Code::BadArgument, 2);
+            return wrong(Code::BadArgument, call.flags);
         }
         if thread.at == caller.at {
             thread.raise(Thread::STOPPED);
@@ -43,7 +46,7 @@ impl<M: Machine> Kernel<M> {
             return Ok(Done::Return);
         }
         if flags & STOP_UNSERVED != 0 && thread.has(Thread::AWAITS_REPLY) && self.is_served(thread) {
-            return wrong(Code::Busy, 1);
+            return wrong(Code::Busy, call.thread);
         }
         self.halt(thread)?;
         let waited = !thread.is_ready() || thread.has(Thread::AWAITS_REPLY);
@@ -57,7 +60,8 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn thread_time(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let thread = self.thread_argument(caller, 1)?;
+        let call: arguments::ThreadTime = caller.arguments();
+        let thread = self.thread_argument(caller, call.thread)?;
         caller.set_register(register::RESULT_1, self.time_shown(caller, thread));
         Ok(Done::Return)
     }
@@ -78,7 +82,8 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn thread_sleep(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let nanoseconds = caller.argument(1);
+        let call: arguments::ThreadSleep = caller.arguments();
+        let nanoseconds = call.nanoseconds.value;
         if nanoseconds == 0 {
             return Ok(Done::Return);
         }
@@ -90,15 +95,15 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn thread_set_foreign(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let thread = if caller.argument(1) == 0 { caller } else { self.thread_argument(caller, 1)? };
-        let entry = caller.argument(2);
-        if entry >= USER_END {
-            return wrong(Code::BadAddress, 2);
+        let call: arguments::ThreadSetForeign = caller.arguments();
+        let thread = if call.thread.value == 0 { caller } else { self.thread_argument(caller, call.thread)? };
+        if call.entry.value >= USER_END {
+            return wrong(Code::BadAddress, call.entry);
         }
         if thread.cpu() != 0 && thread.at != caller.at {
-            return wrong(Code::NotStopped, 1);
+            return wrong(Code::NotStopped, call.thread);
         }
-        thread.set_register(register::FOREIGN_ENTRY, entry);
+        thread.set_register(register::FOREIGN_ENTRY, call.entry.value);
         if thread.at == caller.at {
             self.machine.bases_changed(thread.at);
         }
@@ -106,16 +111,17 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn thread_set_base(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let which = match caller.argument(1) {
+        let call: arguments::ThreadSetBase = caller.arguments();
+        let which = match call.which.value {
             0 => register::BASES[0],
             1 => register::BASES[1],
-            _ => return wrong(Code::BadArgument, 1),
+            _ => return wrong(Code::BadArgument, call.which),
         };
-        if caller.argument(2) >= USER_END {
-            return wrong(Code::BadAddress, 2);
+        if call.value.value >= USER_END {
+            return wrong(Code::BadAddress, call.value);
         }
         self.machine.bases_save(caller.at);
-        caller.set_register(which, caller.argument(2));
+        caller.set_register(which, call.value.value);
         self.machine.bases_changed(caller.at);
         Ok(Done::Return)
     }

@@ -9,6 +9,7 @@ use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::Thread;
 use crate::object::FPU_USED;
 use crate::thread_calls::{FLAGS_ALWAYS, FLAGS_USER};
+use nacre_abi::arguments::{SetState, Word};
 use nacre_abi::fault::KIND_CALL_MEMORY;
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
@@ -46,8 +47,8 @@ impl<M: Machine> Kernel<M> {
 
     /// The thread that is to be owed an answer, by `owner`, which owes `now` one: it must be
     /// stopped, want one, and be owed none.
-    fn offered_client(&self, caller: Thread<'_>, index: usize, owner: Physical, now: Physical) -> Attempt<Option<Physical>> {
-        let Some(offered) = self.offered(caller, index, ObjectType::Thread, REFERENCE_CONTROL)? else { return Ok(None) };
+    fn offered_client(&self, caller: Thread<'_>, array: Word, index: usize, owner: Physical, now: Physical) -> Attempt<Option<Physical>> {
+        let Some(offered) = self.offered(caller, array, index, ObjectType::Thread, REFERENCE_CONTROL)? else { return Ok(None) };
         let client = offered.unwrap_or_default();
         if client == Physical(0) || client == now {
             return Ok(Some(client));
@@ -55,23 +56,23 @@ impl<M: Machine> Kernel<M> {
         let view = self.thread(client);
         let wants = view.has(Thread::AWAITS_REPLY) || view.fault() != 0;
         match () {
-            () if !view.has(Thread::STOPPED) || view.cpu() != 0 => wrong(Code::NotStopped, 4),
-            () if !wants || client == owner => wrong(Code::BadArgument, 4),
-            () if self.is_connected(view) => wrong(Code::Busy, 4),
+            () if !view.has(Thread::STOPPED) || view.cpu() != 0 => wrong(Code::NotStopped, array),
+            () if !wants || client == owner => wrong(Code::BadArgument, array),
+            () if self.is_connected(view) => wrong(Code::Busy, array),
             () => Ok(Some(client)),
         }
     }
 
     /// `thread_set_state`, but for the FPU.
-    pub(crate) fn thread_set_whole(&self, caller: Thread<'_>, thread: Thread<'_>, words: &[u64; ThreadState::WORDS]) -> Attempt<()> {
+    pub(crate) fn thread_set_whole(&self, caller: Thread<'_>, call: &SetState, thread: Thread<'_>, words: &[u64; ThreadState::WORDS]) -> Attempt<()> {
         if thread.at == caller.at || thread.cpu() != 0 || !thread.has(Thread::STOPPED) {
-            return wrong(Code::NotStopped, 1);
+            return wrong(Code::NotStopped, call.object);
         }
-        self.check_thread_state(words)?;
-        let client = self.offered_client(caller, 1, thread.at, thread.client())?;
-        let scheduler = self.offered(caller, 2, ObjectType::Port, REFERENCE_CONTROL)?;
+        self.check_thread_state(call.buffer, words)?;
+        let client = self.offered_client(caller, call.links, 1, thread.at, thread.client())?;
+        let scheduler = self.offered(caller, call.links, 2, ObjectType::Port, REFERENCE_CONTROL)?;
         if scheduler.flatten().is_some() && words[1] & ThreadState::SCHEDULED == 0 {
-            return wrong(Code::BadArgument, 4);
+            return wrong(Code::BadArgument, call.links);
         }
         self.thread_set(thread, words);
         if !self.is_time_hidden(caller) {
@@ -94,19 +95,19 @@ impl<M: Machine> Kernel<M> {
 
     /// A reference can be made null, or one by which a client is answered: what leads to objects is
     /// made by their own calls.
-    pub(crate) fn reference_set(&self, caller: Thread<'_>, at: Physical, state: &ReferenceState) -> Attempt<()> {
+    pub(crate) fn reference_set(&self, caller: Thread<'_>, call: &SetState, at: Physical, state: &ReferenceState) -> Attempt<()> {
         let reference = self.reference(at);
         if state.target == TargetType::Null as u64 {
             self.reference_clear(reference);
             return Ok(());
         }
         if *state != (ReferenceState { target: TargetType::Reply as u64, rights: REFERENCE_USE, ..ReferenceState::default() }) {
-            return wrong(Code::BadArgument, 2);
+            return wrong(Code::BadArgument, call.buffer);
         }
         let is_reply = reference.kind() == TargetType::Reply as u64;
         let now = list::link_target(&self.machine, reference.target()).filter(|_| is_reply).unwrap_or_default();
-        let Some(client) = self.offered_client(caller, 0, Physical(0), now)?.filter(|client| *client != Physical(0)) else {
-            return wrong(Code::NullReference, 4);
+        let Some(client) = self.offered_client(caller, call.links, 0, Physical(0), now)?.filter(|client| *client != Physical(0)) else {
+            return wrong(Code::NullReference, call.links);
         };
         if client != now {
             self.reference_clear(reference);
@@ -117,7 +118,7 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    fn check_thread_state(&self, words: &[u64; ThreadState::WORDS]) -> Attempt<()> {
+    fn check_thread_state(&self, argument: impl Into<u8>, words: &[u64; ThreadState::WORDS]) -> Attempt<()> {
         let state = ThreadState::from_words(*words);
         let addresses = state.addresses();
         let known = ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY | ThreadState::ABANDONED | ThreadState::SCHEDULED | ThreadState::KNOWN;
@@ -132,7 +133,7 @@ impl<M: Machine> Kernel<M> {
         };
         let call = !awaits || state.call() == Call::IpcReceiveReply.number();
         let good = addresses.into_iter().all(|address| address < USER_END) && state.flags & !known == 0 && unused == [0; 2];
-        if good && fault && call && scheduled { Ok(()) } else { wrong(Code::BadArgument, 2) }
+        if good && fault && call && scheduled { Ok(()) } else { wrong(Code::BadArgument, argument) }
     }
 
     /// Takes over a checked state. Who owes the thread an answer still does if it wants the same as
@@ -172,7 +173,7 @@ impl<M: Machine> Kernel<M> {
         }
         // Of what the keeper was told the thread's fault is part; the answer is the end of that.
         let state = ThreadState { flags: 0, fault: 0, fault_first: 0, fault_second: 0, fault_third: 0, scheduler_word: 0, ..ThreadState::from_words(words) }.to_words();
-        self.check_thread_state(&state)?;
+        self.check_thread_state(crate::decode::DESCRIPTOR, &state)?;
         self.thread_set(thread, &state);
         Ok(())
     }

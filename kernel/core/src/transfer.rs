@@ -11,6 +11,7 @@ use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{self, Reference, Thread, WaitKind};
 use crate::user_memory::Span;
+use nacre_abi::arguments::Word;
 use nacre_abi::message::{Descriptor, Info, MAX_BYTES, MAX_REFERENCES, RECEIVE_ONLY};
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
@@ -114,7 +115,7 @@ impl<M: Machine> Kernel<M> {
         }
         let addresses = self.user_words(sender, DESCRIPTOR, sends.send_references)?;
         for (at, address) in from.iter_mut().zip(addresses).take(count) {
-            let (found, reference) = self.object(sender, DESCRIPTOR, address)?;
+            let (found, reference) = self.object(sender, Word { number: DESCRIPTOR, value: address })?;
             if found != ObjectType::Reference {
                 return Err(Status::argument(Code::WrongType, DESCRIPTOR).into());
             }
@@ -135,7 +136,7 @@ impl<M: Machine> Kernel<M> {
         }
         let addresses = self.user_words(receiver, DESCRIPTOR, takes.receive_slots)?;
         for (at, address) in to.iter_mut().zip(addresses).take(count) {
-            *at = self.reference_slot(receiver, DESCRIPTOR, address)?;
+            *at = self.reference_slot(receiver, Word { number: DESCRIPTOR, value: address })?;
         }
         self.slots_prepare(&to[..count])?;
         Ok(to)
@@ -255,7 +256,7 @@ impl<M: Machine> Kernel<M> {
             if self.leaf_in_tables(client, address, needed).is_none() {
                 self.leaf_present(client, DESCRIPTOR, address, needed).map_err(|lack| if lack == Err(Stop::Again) { Stop::Again } else { bad })?;
             }
-            *at = self.reference_slot(client, DESCRIPTOR, address).map_err(|stop| if stop == Stop::Again { stop } else { bad })?;
+            *at = self.reference_slot(client, Word { number: DESCRIPTOR, value: address }).map_err(|stop| if stop == Stop::Again { stop } else { bad })?;
         }
         Ok(to)
     }
@@ -302,11 +303,11 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// A place for a reference: a free slot, or a reference that will be replaced.
-    pub(crate) fn reference_slot(&self, thread: Thread<'_>, argument: u8, address: u64) -> Attempt<Physical> {
+    pub(crate) fn reference_slot(&self, thread: Thread<'_>, place: Word) -> Attempt<Physical> {
         let object = ObjectType::Reference;
-        let (at, frame) = self.slot_memory(thread, argument, address, object)?;
+        let (at, frame) = self.slot_memory(thread, place, object)?;
         let is_reference = frame.kind.get() == crate::machine::Frame::OBJECTS && matches!(self.object_in_frame(at), Some((ObjectType::Reference, _)));
-        if is_reference { Ok(at) } else { self.slot_checked(argument, (at, frame), object) }
+        if is_reference { Ok(at) } else { self.slot_checked(place, (at, frame), object) }
     }
 
     /// Makes what is at a place found by `reference_slot` a reference of this kind, without a

@@ -257,8 +257,9 @@ impl Test {
         self.world.write(self.buffer, &state.to_words());
         self.world.write(self.buffer + 64, &[if relink { self.region_slots[region] } else { 0 }]);
         let expected = match self.check_mapping(&new, number) {
-            Some((Code::BadRights, _)) => (Code::BadRights, 2),
-            other => other.unwrap_or((Code::Ok, 0)),
+            // All that can be wrong stands in the buffer.
+            Some((code, _)) => (code, 2),
+            None => (Code::Ok, 0),
         };
         let links = if relink { self.buffer + 64 } else { 0 };
         if self.expect(Call::MappingSetState, &[self.mapping_slots[number], self.buffer, MappingState::SIZE, links], expected) {
