@@ -310,8 +310,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// Returns the place of the reference that an argument names, or of the slot for one. The tables
-    /// nearly always show it already.
+    /// Returns the place of the reference that an argument names, or of the slot for one. The
+    /// tables nearly always show it already.
     fn reference_place(&self, caller: Thread<'_>, argument: Word) -> Attempt<Physical> {
         let address = argument.value;
         let seen = if address < USER_END { self.machine.object_lookup(self.space(caller.space()).root(), address) } else { None };
