@@ -136,7 +136,7 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn mapping_create(&self, caller: Thread<'_>) -> Attempt<Done> {
-        self.mapping_make(caller, &caller.arguments())?;
+        self.mapping_make(caller, caller.arguments())?;
         Ok(Done::Return)
     }
 
@@ -145,10 +145,11 @@ impl<M: Machine> Kernel<M> {
         let [start, size, region, word, space, slot] = [3, 4, 5, 6, 7, 8].map(|number| caller.argument(number));
         let offset = Word { value: word.value & !(PAGE_SIZE - 1), ..word };
         let rights = Word { value: word.value % PAGE_SIZE, ..word };
-        self.mapping_make(caller, &MappingCreate { slot, space, start, size, region, offset, rights })
+        self.mapping_make(caller, MappingCreate { slot, space, start, size, region, offset, rights })
     }
 
-    fn mapping_make(&self, caller: Thread<'_>, call: &MappingCreate) -> Attempt<()> {
+    #[inline(always)]
+    fn mapping_make(&self, caller: Thread<'_>, call: MappingCreate) -> Attempt<()> {
         let found = self.slot_memory(caller, call.slot, ObjectType::Mapping)?;
         let begun = self.overlay_at(found);
         let slot = if begun.is_some() { found.0 } else { self.slot_checked(call.slot, found, ObjectType::Mapping)? };
