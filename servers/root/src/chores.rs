@@ -8,6 +8,7 @@
 use crate::coloured::Colouring;
 use crate::memory::{self, Segment};
 use crate::pools::Remains;
+use crate::promises::Returned;
 use crate::table::Key;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -15,8 +16,8 @@ use nacre_sys::{OwnedReference, Window};
 
 /// Bytes that one piece gives back. What is not larger is given back at once.
 pub const PIECE: u64 = 1 << 20;
-/// Bytes that one piece fills with zeros.
-pub const FILLED: u64 = 256 << 10;
+/// Bytes that a mapping counts for, in a piece, beside what it shows.
+const MAPPING: u64 = 128 << 10;
 
 /// A segment that is being made.
 pub struct Making {
@@ -38,13 +39,55 @@ pub enum AfterCut {
     Open(u64, bool),
 }
 
+/// Memory that nobody reaches any more, and that is cleared and given back in pieces.
+#[derive(Default)]
+pub struct Leaving {
+    first: Option<Window>,
+    others: Vec<Returned>,
+}
+
+impl From<Window> for Leaving {
+    fn from(window: Window) -> Leaving {
+        Leaving { first: Some(window), others: Vec::new() }
+    }
+}
+
+impl From<Vec<Returned>> for Leaving {
+    fn from(others: Vec<Returned>) -> Leaving {
+        Leaving { first: None, others }
+    }
+}
+
+impl Leaving {
+    /// Gives a piece back; returns true if nothing is left.
+    pub fn piece(&mut self) -> bool {
+        let mut left = PIECE;
+        while left > 0 {
+            if self.first.is_none() {
+                let Some(Returned { mapping, run: (start, size) }) = self.others.pop() else { return true };
+                drop(mapping);
+                self.first = memory::window(start, size);
+                left = left.saturating_sub(MAPPING);
+            }
+            let Some(window) = self.first.take() else { continue };
+            let size = window.size().min(left);
+            self.first = window.part(size, window.size() - size).filter(|rest| rest.size() != 0);
+            if let Some(piece) = window.part(0, size).filter(|piece| piece.size() != 0) {
+                memory::take_back(piece);
+            }
+            left -= size;
+        }
+        self.first.is_none() && self.others.is_empty()
+    }
+}
+
 /// A pool that is gone, and what was in it, which goes piece by piece.
 #[derive(Default)]
 pub struct Destroying {
     /// Contents that are still there: of the pool, then of those in it that were opened.
     pub left: Vec<Remains>,
     /// The rest of a large one, and the pool that is refunded for it.
-    pub rest: Option<(Window, (Key, u64))>,
+    pub rest: Option<(Leaving, (Key, u64))>,
 }
 
 /// Long work. Each kind says what the client waits for.
@@ -60,7 +103,7 @@ pub enum Chore {
     Clear(Key, u64, u64, OwnedReference),
     /// Memory of a segment that nobody reaches any more is cleared and given back, and its pool is
     /// refunded as many bytes. Somebody may wait for that.
-    TakeBack(Window, (Key, u64), Option<OwnedReference>),
+    TakeBack(Leaving, (Key, u64), Option<OwnedReference>),
     /// The contents of a pool that was destroyed are taken down.
     Destroy(Destroying, Option<OwnedReference>),
     /// A file, kept open, is cut off at a size.
@@ -117,16 +160,6 @@ fn frees(chore: &Chore) -> bool {
     matches!(chore, Chore::TakeBack(..) | Chore::Uncolour(..) | Chore::Destroy(..))
 }
 
-/// Gives a piece of memory back; what is left of it, if anything is.
-pub fn take_back_piece(window: Window) -> Option<Window> {
-    let first = window.size().min(PIECE);
-    let rest = window.part(first, window.size() - first).filter(|rest| rest.size() != 0);
-    if let Some(piece) = window.part(0, first) {
-        memory::take_back(piece);
-    }
-    rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,7 +169,7 @@ mod tests {
         let mut chores = Chores::default();
         let destroy = |chores: &mut Chores, account: u64, number: u64| {
             let Some(window) = Window::new(0x1000_0000_0000, 0x1000) else { return };
-            chores.add(Key::from_word(account), Chore::TakeBack(window, (Key::from_word(number), 0), None));
+            chores.add(Key::from_word(account), Chore::TakeBack(window.into(), (Key::from_word(number), 0), None));
         };
         for number in 0..3 {
             destroy(&mut chores, 1, number);

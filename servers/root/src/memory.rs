@@ -35,10 +35,10 @@ const LARGEST_AREA: u64 = 7;
 const TABLE_PAGES: u64 = 64;
 /// Runs from this size on are aligned to it, so that large pages can show them.
 const LARGE: u64 = 2 << 20;
-/// Largest run whose pages are cleared when they are touched: stacks of threads have 8 MiB.
-const CLEARED_LATER: u64 = 16 << 20;
+/// Largest run that is made ready for its client in one piece.
+const READY_AT_ONCE: u64 = 16 << 20;
 /// Rights of the region of a segment that holds no objects.
-const DATA: Rights = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE);
+pub const DATA: Rights = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE);
 
 static FRAMES: Lock<Option<Frames>> = Lock::new(None);
 /// Memory for the heap while there is no allocator of frames.
@@ -48,6 +48,8 @@ static TOTAL: AtomicU64 = AtomicU64::new(0);
 /// Words for the next area of slots, and how many times there were some.
 static SPARE: Lock<Option<&'static mut [AtomicU64]>> = Lock::new(None);
 static AREAS: AtomicU64 = AtomicU64::new(0);
+/// Number of runs that have come back.
+static RETURNED: AtomicU64 = AtomicU64::new(0);
 static NEXT_HEAP: AtomicU64 = AtomicU64::new(HEAP);
 
 fn with_frames<T>(work: impl FnOnce(&mut Frames) -> T) -> Option<T> {
@@ -151,6 +153,11 @@ pub fn available() -> u64 {
     with_frames(|frames| frames.available_bytes()).unwrap_or(0)
 }
 
+/// Number of runs that have come back so far.
+pub fn returned() -> u64 {
+    RETURNED.load(Ordering::Relaxed)
+}
+
 /// Bytes that clients could have at the start.
 pub fn total() -> u64 {
     TOTAL.load(Ordering::Relaxed)
@@ -169,14 +176,10 @@ fn take_run(size: u64) -> Option<u64> {
     with_frames(|frames| frames.allocate(size, alignment).or_else(|| frames.allocate(size, FRAME)))?
 }
 
-/// Fills a run that nobody uses with zeros, if it is not known to be so. Of most not all is used:
-/// their pages are cleared when they are touched. Very large ones are cleared now, so that large
-/// pages can show them.
+/// Makes a run that nobody uses zeros, if it is not known to be so: its pages are cleared when they
+/// are touched.
 fn clear(start: u64, size: u64) -> Option<()> {
     let window = window(start, size)?;
-    if size > CLEARED_LATER {
-        return window.fill(0, size, 0);
-    }
     if with_frames(|frames| frames.is_zero(start, size))? {
         return Some(());
     }
@@ -197,8 +200,17 @@ pub fn clear_run((start, size): (u64, u64)) -> Result<(), Status> {
     memory::clear(LINE + start, size)
 }
 
+/// Makes a run zeros that somebody sees.
+pub fn blank(start: u64, size: u64) {
+    if let Some(window) = window(start, size) {
+        // The line shows all memory.
+        let _ = memory::clear(window.start(), size);
+    }
+}
+
 /// Gives a run back.
 pub fn free(start: u64, size: u64) {
+    RETURNED.fetch_add(1, Ordering::Relaxed);
     with_frames(|frames| frames.release(start, size.next_multiple_of(FRAME), false));
 }
 
@@ -235,11 +247,11 @@ impl Segment {
     pub fn unfilled(size: u64, holds_objects: bool) -> Result<(Segment, u64), Errno> {
         let size = whole_pages(size)?;
         let rights = if holds_objects { Rights::ALL } else { DATA };
-        let is_late = size <= CLEARED_LATER;
-        let start = if is_late { allocate(size) } else { take_run(size) }.ok_or(Errno::ENOMEM)?;
+        let is_ready = size <= READY_AT_ONCE;
+        let start = if is_ready { allocate(size) } else { take_run(size) }.ok_or(Errno::ENOMEM)?;
         let parts = window(start, size).ok_or(Errno::ENOMEM).and_then(|window| Ok((window, region(start, size, rights)?)));
         match parts {
-            Ok((window, region)) => Ok((Segment { window, region, holds_objects, tells_address: false }, if is_late { size } else { 0 })),
+            Ok((window, region)) => Ok((Segment { window, region, holds_objects, tells_address: false }, if is_ready { size } else { 0 })),
             Err(errno) => {
                 free(start, size);
                 Err(errno)
@@ -272,9 +284,9 @@ impl Segment {
         self.window.start() - LINE
     }
 
-    /// Fills a part with zeros, which nobody else can reach yet.
+    /// Makes a part zeros, which nobody else can reach yet.
     pub fn fill(&self, offset: u64, size: u64) {
-        let _ = self.window.fill(offset, size, 0);
+        let _ = clear(self.window.start() - LINE + offset, size);
     }
 
     /// Takes the memory from all who have it mapped. What is to be given back, if the kernel lets
@@ -328,7 +340,7 @@ impl Segment {
     pub fn grow(&mut self, size: u64) -> Result<(), Errno> {
         let start = self.window.start() - LINE;
         let (behind, more) = (start + self.size(), size - self.size());
-        if more > CLEARED_LATER {
+        if more > READY_AT_ONCE {
             return Err(Errno::ENOMEM);
         }
         with_frames(|frames| frames.allocate_at(behind, more)).filter(|&taken| taken).ok_or(Errno::ENOMEM)?;
@@ -363,6 +375,7 @@ pub fn whole_pages(size: u64) -> Result<u64, Errno> {
 pub fn take_back(window: Window) {
     // Memory that the kernel still uses is lost rather than handed out again.
     if memory::clear(window.start(), window.size()).is_ok() {
+        RETURNED.fetch_add(1, Ordering::Relaxed);
         with_frames(|frames| frames.release(window.start() - LINE, window.size(), true));
     }
 }

@@ -4,6 +4,7 @@ use crate::coloured::Colouring;
 use crate::accounts::{Accounts, cost};
 use crate::memory::{self, Segment};
 use crate::open_file::OpenFile;
+use crate::promises::Promise;
 use crate::sources::Source;
 use crate::table::{Key, Table};
 use nacre_abi::rights::REFERENCE_USE;
@@ -35,6 +36,9 @@ pub enum Kind {
     Segment(Key, Segment),
     /// Memory of some colours.
     Coloured(Colouring),
+    /// Memory that is there once it is touched, and the pool that pays for it then. Its faults
+    /// arrive here, too.
+    Promise(Key, Promise),
     /// An open file.
     File(OpenFile),
     /// A file's contents as memory: who holds it keeps the file.
@@ -58,7 +62,7 @@ impl Kind {
             Kind::Parent => protocol == parent::NUMBER,
             Kind::Clock => protocol == clock::NUMBER,
             Kind::Pool(_) | Kind::SharedPool(..) => protocol == nacre_proto::memory::NUMBER,
-            Kind::Segment(..) | Kind::Coloured(_) | Kind::View(_) => protocol == segment::NUMBER,
+            Kind::Segment(..) | Kind::Promise(..) | Kind::Coloured(_) | Kind::View(_) => protocol == segment::NUMBER,
             Kind::File(_) | Kind::Source(_) => [file::NUMBER, terminal::NUMBER, directory::NUMBER].contains(&protocol),
             Kind::Keeper | Kind::Lines | Kind::Faults(..) | Kind::Owner(_) | Kind::Running(_) => false,
         }

@@ -26,6 +26,7 @@ struct Pool {
 /// All pools; each is named by its key.
 pub struct Pools {
     pools: Table<Pool>,
+    refunds: u64,
 }
 
 /// Contents of a destroyed pool that have to be taken down.
@@ -50,7 +51,7 @@ impl Pools {
     pub fn new(limit: u64) -> (Pools, Key) {
         let mut pools = Table::new();
         let outermost = pools.insert(Pool::new(None, 0, limit, false));
-        (Pools { pools }, outermost)
+        (Pools { pools, refunds: 0 }, outermost)
     }
 
     /// Limit and use of a pool, in bytes. What the pools around it have left counts as well.
@@ -100,7 +101,13 @@ impl Pools {
 
     /// Takes back what [`charge`](Self::charge) counted.
     pub fn refund(&mut self, pool: Key, bytes: u64) {
+        self.refunds += 1;
         self.adjust(pool, |used| used.saturating_sub(bytes));
+    }
+
+    /// Number of refunds so far.
+    pub fn refunds(&self) -> u64 {
+        self.refunds
     }
 
     fn adjust(&mut self, pool: Key, change: impl Fn(u64) -> u64) {

@@ -9,6 +9,7 @@ use crate::objects::{Kind, Objects};
 use crate::open_file::{OpenFile, streams};
 use crate::pools::Pools;
 use crate::random::Random;
+use crate::starving::Hunger;
 use crate::table::Key;
 use crate::tree::open;
 use crate::waits::{Place, FutexQueues};
@@ -47,6 +48,8 @@ pub struct Root {
     pub waits: FutexQueues<Waiting>,
     /// Long work.
     pub chores: Chores,
+    /// Faults that wait for memory.
+    pub hunger: Hunger<OwnedReference>,
     /// Waiters that were woken and have not been answered yet.
     pub woken: VecDeque<OwnedReference>,
     /// Views of each file.
@@ -123,7 +126,7 @@ impl Root {
 
     /// Takes an object down that nobody refers to any more.
     pub fn close(&mut self, key: Key) {
-        if self.objects.get(key).is_some_and(|object| matches!(object.kind, Kind::Segment(..) | Kind::Coloured(_))) {
+        if self.objects.get(key).is_some_and(|object| matches!(object.kind, Kind::Segment(..) | Kind::Promise(..) | Kind::Coloured(_))) {
             return self.forget_segment(key, None);
         }
         let account = self.objects.account(key.to_word());

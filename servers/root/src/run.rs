@@ -4,6 +4,7 @@
 use crate::boot::BootFacts;
 use crate::tree::boot::Refused;
 use crate::chores::Chores;
+use crate::starving::Hunger;
 use crate::console::Console;
 use crate::files::Files;
 use crate::hardware;
@@ -108,6 +109,7 @@ fn make_root(facts: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
         notices: Notices::default(),
         waits: FutexQueues::default(),
         chores: Chores::default(),
+        hunger: Hunger::default(),
         woken: VecDeque::new(),
         views: BTreeMap::new(),
         meetings: BTreeMap::new(),

@@ -8,6 +8,7 @@ mod memory;
 mod lock;
 mod machine_memory;
 mod parent;
+mod promise;
 mod share;
 mod source;
 pub use source::Sources;

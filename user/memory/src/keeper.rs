@@ -23,7 +23,7 @@ use nacre_abi::state::RegionState;
 use nacre_abi::{Code, PAGE_SIZE, Rights, fault};
 use nacre_dataspaces::policy::Random;
 use nacre_dataspaces::{Bank, Policy, Spaces, Store, Trouble};
-use nacre_proto::flags::{DATASPACE_COPY, DATASPACE_CREATE, DATASPACE_DELETE, DATASPACE_SHARE, DATASPACE_TRANSFER, POOL_DATA, SEGMENT_OBJECTS, SEGMENT_PAGEABLE};
+use nacre_proto::flags::{DATASPACE_COPY, DATASPACE_CREATE, DATASPACE_DELETE, DATASPACE_SHARE, DATASPACE_TRANSFER, POOL_DATA, SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED};
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
 use nacre_proto::segment;
 use nacre_proto::server::Output;
@@ -390,6 +390,9 @@ impl memory::Server for Keeper {
         if flags & SEGMENT_OBJECTS != 0 && request.word() & DATA != 0 {
             return Err(Errno::EACCES);
         }
+        // Pages of managers come when they are touched, and are promised to nobody beyond what the
+        // pool has.
+        let flags = flags & !(SEGMENT_PROMISED | SEGMENT_OVERCOMMIT);
         if flags != SEGMENT_PAGEABLE {
             let made = memory::segment_create(self.pools.real(pool)?, size, flags)?;
             return segment_create::Output { size: made.size, holds: made.holds & SEGMENT_OBJECTS, segment: made.segment.into(), region: made.region.into() }.now();

@@ -3,7 +3,7 @@
 use crate::keeper::{Keeper, pages};
 use crate::words::READ;
 use nacre_abi::PAGE_SIZE;
-use nacre_proto::segment::{self, clear, destroy, meet, requeue, resize, wait, wake};
+use nacre_proto::segment::{self, clear, destroy, meet, next, requeue, resize, wait, wake};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, HandlerResult, Request};
 
@@ -47,6 +47,12 @@ impl segment::Server for Keeper {
 
     fn locate(&mut self, request: &mut Request<'_>, offset: u64) -> HandlerResult<segment::locate::Output> {
         self.locate_byte(request, offset)
+    }
+
+    fn next(&mut self, request: &mut Request<'_>, offset: u64) -> HandlerResult<next::Output> {
+        let pages = self.pages_of(self.dataspace(request)?)?;
+        let end = (pages.end - pages.start) * PAGE_SIZE;
+        next::Output { start: (offset & !(PAGE_SIZE - 1)).min(end), end }.now()
     }
 
     fn wait(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64) -> HandlerResult<wait::Output> {

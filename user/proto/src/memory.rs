@@ -14,10 +14,11 @@ crate::protocol! {
     /// Takes a segment of `size` bytes, rounded up to pages and filled with zeros: the port that
     /// controls it, and its region. The region has the right OBJECTS only if `SEGMENT_OBJECTS` is
     /// given. `holds` tells whether `SEGMENT_PAGEABLE` does: who gives memory that stays anyway
-    /// leaves it out. Nobody can wait at words of memory that is pageable. `ENOMEM`: the pool's
-    /// limit is reached; whoever made the pool can give it more. `EINVAL`: the size is 0, or flags
-    /// are set that have no meaning. `EACCES`: `SEGMENT_OBJECTS` is given, and this reference leads
-    /// to data alone. The parent's service `SERVICE_OBJECTS` is a pool for kernel objects.
+    /// leaves it out. `holds` tells of `SEGMENT_PROMISED`, too. Nobody can wait at words of memory
+    /// that is pageable or promised. `ENOMEM`: the pool's limit is reached; whoever made the pool
+    /// can give it more. `EINVAL`: the size is 0, or flags are set that have no meaning. `EACCES`:
+    /// `SEGMENT_OBJECTS` is given, and this reference leads to data alone. The parent's service
+    /// `SERVICE_OBJECTS` is a pool for kernel objects.
     1 segment_create(size: Number, flags: Flags(SEGMENT_FLAGS)) -> (size: Number, holds: Flags(SEGMENT_FLAGS); references segment: Own(Segment), region: Region(ANY_RIGHTS));
     /// Makes a pool within this one, with a limit of its own in bytes. Memory is taken from this
     /// pool only when it is used. It gives data alone if this reference does. `EINVAL`: the limit

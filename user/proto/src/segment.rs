@@ -37,4 +37,6 @@ crate::protocol! {
     /// or `memory.coloured_create`, and does not lie in one that was. `EINVAL`: the offset is not
     /// in the segment. `EAGAIN`: the page is not in memory now.
     9 locate(offset: Hex) -> (address: Hex, size: Number);
+    /// Finds the next part from `offset` on that may not be zeros. It is empty if there is none.
+    10 next(offset: Number) -> (start: Number, end: Number);
 }

@@ -1,6 +1,6 @@
 //! Pieces of long work, and the answers to those who wait for it.
 
-use crate::chores::{AfterCut, Chore, Destroying, FILLED, Making, PIECE, take_back_piece};
+use crate::chores::{AfterCut, Chore, Destroying, Leaving, Making, PIECE};
 use crate::memory::Segment;
 use crate::objects::Kind;
 use crate::pools::{RECORD_COST, Remains};
@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use nacre_proto::flags::SEGMENT_OBJECTS;
 use nacre_proto::server::{self, Output};
 use nacre_proto::{Errno, Request, file, memory, segment};
-use nacre_sys::{OwnedReference, Span, Window};
+use nacre_sys::{OwnedReference, Span};
 
 /// Pieces of a pool that are taken down before its client is asked to wait.
 pub(super) const AT_ONCE: usize = 4;
@@ -57,9 +57,9 @@ impl Root {
             Chore::Colour(making, reply) => self.colour_piece(account, making, reply),
             Chore::Uncolour(making, reply) => self.uncolour_piece(making, reply),
             Chore::Clear(key, at, end, reply) => self.clear_piece(key, at, end, reply),
-            Chore::TakeBack(window, (pool, bytes), reply) => {
-                if let Some(rest) = take_back_piece(window) {
-                    return Some(Chore::TakeBack(rest, (pool, bytes), reply));
+            Chore::TakeBack(mut leaving, (pool, bytes), reply) => {
+                if !leaving.piece() {
+                    return Some(Chore::TakeBack(leaving, (pool, bytes), reply));
                 }
                 self.pools.refund(pool, bytes);
                 tell(reply, segment::destroy::Output::default());
@@ -82,10 +82,10 @@ impl Root {
         if left.rest.is_none() {
             left.rest = self.take_down(&mut left.left);
         }
-        if let Some((window, refund)) = left.rest.take() {
-            match take_back_piece(window) {
-                Some(window) => left.rest = Some((window, refund)),
-                None => self.pools.refund(refund.0, refund.1),
+        if let Some((mut leaving, refund)) = left.rest.take() {
+            match leaving.piece() {
+                false => left.rest = Some((leaving, refund)),
+                true => self.pools.refund(refund.0, refund.1),
             }
         }
         left.rest.is_none() && left.left.is_empty()
@@ -93,7 +93,7 @@ impl Root {
 
     /// Takes down some of what was in pools: up to one segment, whose memory is returned with the
     /// pool that is refunded.
-    fn take_down(&mut self, left: &mut Vec<Remains>) -> Option<(Window, (Key, u64))> {
+    fn take_down(&mut self, left: &mut Vec<Remains>) -> Option<(Leaving, (Key, u64))> {
         for _ in 0..RECORDS_AT_ONCE {
             let remains = left.last_mut()?;
             if let Some(key) = remains.segments.pop_first() {
@@ -121,11 +121,13 @@ impl Root {
 
     /// Takes a segment out: its account, its memory, which nobody else reaches any more, and what
     /// its pool is refunded for that.
-    fn dismantle_segment(&mut self, key: Key) -> Option<(Key, (Window, (Key, u64)))> {
+    fn dismantle_segment(&mut self, key: Key) -> Option<(Key, (Leaving, (Key, u64)))> {
         self.forget_waits(crate::waits::Place::Segment(key));
         let object = self.objects.remove(key)?;
-        let (pool, mut segment) = match object.kind {
-            Kind::Segment(pool, segment) => (pool, segment),
+        let (pool, bytes, leaving) = match object.kind {
+            // Memory that the kernel still uses is lost rather than handed out again.
+            Kind::Segment(pool, mut segment) => (pool, segment.size(), segment.dismantle().map(Leaving::from)),
+            Kind::Promise(pool, promise) => (pool, promise.taken(), Some(promise.dismantle().into())),
             Kind::Coloured(making) => {
                 self.pools.disown(making.paid.0, key.to_word());
                 if let Some(rest) = self.uncolour_piece(making, None) {
@@ -136,22 +138,20 @@ impl Root {
             _ => return None,
         };
         self.pools.disown(pool, key.to_word());
-        let bytes = segment.size() + RECORD_COST;
-        // Memory that the kernel still uses is lost rather than handed out again.
-        Some((object.account, (segment.dismantle()?, (pool, bytes))))
+        Some((object.account, (leaving?, (pool, bytes + RECORD_COST))))
     }
 
     /// Takes a segment out, and gives its memory back: at once, or in pieces if it is large.
     pub fn forget_segment(&mut self, key: Key, reply: Option<OwnedReference>) {
         match self.dismantle_segment(key) {
-            Some((account, (window, refund))) => self.give_back(account, window, refund, reply),
+            Some((account, (leaving, refund))) => self.give_back(account, leaving, refund, reply),
             None => tell(reply, segment::destroy::Output::default()),
         }
     }
 
     /// Gives memory back that nobody reaches, in pieces if it is much, and refunds its pool.
-    pub(super) fn give_back(&mut self, account: Key, window: Window, refund: (Key, u64), reply: Option<OwnedReference>) {
-        let first = self.do_piece(account, Chore::TakeBack(window, refund, reply));
+    pub(super) fn give_back(&mut self, account: Key, leaving: Leaving, refund: (Key, u64), reply: Option<OwnedReference>) {
+        let first = self.do_piece(account, Chore::TakeBack(leaving, refund, reply));
         if let Some(rest) = first {
             self.chores.add(account, rest);
         }
@@ -170,7 +170,7 @@ impl Root {
             }
         }
         let (segment, filled) = making.segment.take()?;
-        let next = (filled + FILLED).min(making.size);
+        let next = (filled + PIECE).min(making.size);
         segment.fill(filled, next - filled);
         if next < making.size {
             making.segment = Some((segment, next));

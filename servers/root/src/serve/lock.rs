@@ -156,6 +156,7 @@ impl Root {
         match self.objects.get(key).map(|object| &object.kind) {
             Some(Kind::Segment(_, segment)) => segment.data().map(|_| Place::Segment(key)),
             Some(Kind::View(view)) => Ok(Place::File(view.node)),
+            Some(Kind::Promise(..)) => Err(Errno::EINVAL),
             _ => Err(Errno::ENOSYS),
         }
     }

@@ -2,14 +2,16 @@
 
 use super::chore::AT_ONCE;
 use crate::chores::{Chore, Making, PIECE};
+use crate::frames::FRAME;
 use crate::memory::{Segment, available, whole_pages};
 use crate::objects::Kind;
 use crate::pools::RECORD_COST;
+use crate::promises;
 use crate::root::Root;
 use crate::table::Key;
-use nacre_proto::flags::{POOL_DATA, SEGMENT_OBJECTS, SEGMENT_PAGEABLE};
+use nacre_proto::flags::{POOL_DATA, SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED};
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
-use nacre_proto::segment::{self, clear, destroy, meet, requeue, resize, wait, wake};
+use nacre_proto::segment::{self, clear, destroy, meet, next, requeue, resize, wait, wake};
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, HandlerResult, Request};
 use nacre_sys::OwnedReference;
@@ -66,13 +68,16 @@ impl Root {
 impl memory::Server for Root {
     fn segment_create(&mut self, request: &mut Request<'_>, size: u64, flags: u64) -> HandlerResult<segment_create::Output> {
         let (pool, is_data) = self.pool_and_kind(request)?;
-        if flags & !(SEGMENT_OBJECTS | SEGMENT_PAGEABLE) != 0 {
+        if flags & !(SEGMENT_OBJECTS | SEGMENT_PAGEABLE | SEGMENT_PROMISED | SEGMENT_OVERCOMMIT) != 0 {
             return Err(Errno::EINVAL);
         }
         if flags & SEGMENT_OBJECTS != 0 && is_data {
             return Err(Errno::EACCES);
         }
         let size = whole_pages(size)?;
+        if flags & (SEGMENT_OBJECTS | SEGMENT_PROMISED) == SEGMENT_PROMISED && size >= promises::LEAST {
+            return self.promise(pool, size, flags, self.objects.account(request.word()))?.now();
+        }
         self.pools.charge(pool, size + RECORD_COST)?;
         let (account, holds_objects) = (self.objects.account(request.word()), flags & SEGMENT_OBJECTS != 0);
         let made = match Segment::unfilled(size, holds_objects) {
@@ -164,6 +169,9 @@ impl segment::Server for Root {
         if let Some(Kind::View(view)) = self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
             return segment::status::Output { size: view.size }.now();
         }
+        if let Some(promise) = self.promised(request) {
+            return segment::status::Output { size: promise.size() }.now();
+        }
         if let Some(Kind::Coloured(making)) = self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
             return segment::status::Output { size: making.memory.size() }.now();
         }
@@ -173,11 +181,15 @@ impl segment::Server for Root {
 
     fn resize(&mut self, request: &mut Request<'_>, size: u64) -> HandlerResult<resize::Output> {
         let size = whole_pages(size)?;
+        if self.promised(request).is_some() {
+            self.resize_promise(request, size)?;
+            return resize::Output { size }.now();
+        }
         let (pool, segment) = self.segment_mut(request)?;
         let before = segment.size();
         if size <= before {
             let rest = segment.shrink(size)?;
-            self.give_back(self.objects.account(request.word()), rest, (pool, before - size), None);
+            self.give_back(self.objects.account(request.word()), rest.into(), (pool, before - size), None);
             return resize::Output { size }.now();
         }
         self.pools.charge(pool, size - before)?;
@@ -195,12 +207,25 @@ impl segment::Server for Root {
             self.forget_segment(key, None);
             return destroy::Output::default().now();
         }
-        let is_large = self.segment_mut(request)?.1.size() > PIECE;
+        let is_large = match self.promised(request) {
+            Some(promise) => promise.taken() > PIECE,
+            None => self.segment_mut(request)?.1.size() > PIECE,
+        };
         // Without memory for a wait, the client is answered before all is back.
         let reply = if is_large { request.detach().ok() } else { None };
         let is_late = reply.is_some();
         self.forget_segment(Key::from_word(request.word()), reply);
         if is_late { Ok(Answer::Later) } else { destroy::Output::default().now() }
+    }
+
+    fn next(&mut self, request: &mut Request<'_>, offset: u64) -> HandlerResult<next::Output> {
+        let offset = offset & !(FRAME - 1);
+        if let Some(promise) = self.promised(request) {
+            let part = promise.next_part(offset.min(promise.size()));
+            return next::Output { start: part.start, end: part.end }.now();
+        }
+        let Answer::Now(segment::status::Output { size }) = segment::Server::status(self, request)? else { return Err(Errno::EIO) };
+        next::Output { start: offset.min(size), end: size }.now()
     }
 
     fn wait(&mut self, request: &mut Request<'_>, offset: u64, expected: u64, bits: u64) -> HandlerResult<wait::Output> {
@@ -226,6 +251,9 @@ impl segment::Server for Root {
 
     fn clear(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<clear::Output> {
         let (key, first) = (Key::from_word(request.word()), size.min(PIECE));
+        if self.promised(request).is_some() {
+            return self.clear_promise(request, offset, size);
+        }
         let segment = self.segment_mut(request)?.1;
         segment.check(offset, size)?;
         segment.clear(offset, first)?;

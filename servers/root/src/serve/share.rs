@@ -77,6 +77,9 @@ impl Root {
     /// A page that a view lacks: it is there now, or the fault becomes an exception.
     pub fn fault(&mut self, request: &mut Request<'_>) {
         let (word, offset) = (request.word(), request.words()[0]);
+        if matches!(self.objects.get(Key::from_word(word)).map(|object| &object.kind), Some(Kind::Promise(..))) {
+            return self.promise_fault(request, Key::from_word(word), offset);
+        }
         let shown = match self.objects.get(Key::from_word(word)).map(|object| &object.kind) {
             Some(Kind::Faults(node, writable)) => {
                 let (node, writable) = (*node, *writable);

@@ -145,8 +145,8 @@ pub struct Segment {
     pub size: u64,
     /// Set if the segment may be mapped writable.
     pub writable: bool,
-    /// Set if pages of the segment are brought when they are touched.
-    pub paged: bool,
+    /// Number of a `Paging`.
+    pub paging: u64,
 }
 
 /// Writes words and bytes.
@@ -269,12 +269,12 @@ impl File {
 impl Segment {
     fn write(&self, to: &mut Writer) {
         to.option(self.port);
-        to.words(&[self.region, self.size, self.writable.into(), self.paged.into()]);
+        to.words(&[self.region, self.size, self.writable.into(), self.paging]);
     }
 
     fn read(from: &mut Reader<'_>) -> Option<Segment> {
         let references = from.references;
-        Some(Segment { port: from.option(references)?, region: from.below(references)?, size: from.word()?, writable: from.truth()?, paged: from.truth()? })
+        Some(Segment { port: from.option(references)?, region: from.below(references)?, size: from.word()?, writable: from.truth()?, paging: from.word()? })
     }
 }
 

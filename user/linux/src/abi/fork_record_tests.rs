@@ -14,13 +14,14 @@ fn inheritance() -> Inheritance {
         program_break: [0x1000, 0x1800, 0x2000],
         fpu: vec![9; 513],
         segments: vec![
-            Segment { port: Some(2), region: 3, size: 0x4000, writable: true, paged: true },
-            Segment { port: None, region: 1, size: 5, writable: false, paged: false },
+            Segment { port: Some(2), region: 3, size: 0x4000, writable: true, paging: 2 },
+            Segment { port: None, region: 1, size: 5, writable: false, paging: 0 },
         ],
         areas: vec![
             Area { start: 0x1000, end: 0x2000, rights: 3, fill: Fill::Own },
             Area { start: 0x2000, end: 0x3000, rights: 0, fill: Fill::Reserved },
             Area { start: 0x3000, end: 0x5000, rights: 1, fill: Fill::Part { segment: 1, offset: 0x1000, sharing: Sharing::Lent } },
+            Area { start: 0x8000, end: 0x9000, rights: 3, fill: Fill::Fresh },
         ],
         services: [Some(2), None, Some(0)],
     };

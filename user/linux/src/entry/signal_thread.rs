@@ -2,7 +2,7 @@
 
 use crate::abi::errno::Errno;
 use crate::abi::signal_info::{Info, SI_KERNEL};
-use crate::abi::signal_numbers::SIGSEGV;
+use crate::abi::signal_numbers::{SIGKILL, SIGSEGV};
 use crate::operations::due_timers;
 use crate::operations::files::file_signals;
 use crate::operations::files::queue_events;
@@ -82,6 +82,9 @@ fn exception(request: &mut Request<'_>) {
         lock::with_process(index, |process| {
             if kind == KIND_MEMORY && (process.memory.resolve(address, access(error)) || grow_stack::resolve_fault(process, address)) {
                 return state;
+            }
+            if kind == KIND_MEMORY && process.memory.is_short_at(address, access(error)) {
+                end_by_signal(process, SIGKILL);
             }
             let info = signal_of(process, kind, [error, address], instruction);
             process.me().trap = [error, kind];

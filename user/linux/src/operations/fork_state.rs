@@ -11,6 +11,7 @@ use crate::state::files::in_process_file::InProcessFile;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::{AtFork, Fill, read_only};
+use crate::state::memory::promised::{self, Copies, KnownPart};
 use crate::state::memory::user_access;
 use crate::state::signals::dispositions::Action;
 use alloc::rc::Rc;
@@ -31,8 +32,9 @@ pub struct ForkState {
     pub references: Vec<Reference>,
     /// Areas of the child.
     pub areas: Vec<nacre_nest::Area>,
-    /// Areas to copy: index into `areas`, first address, and size in bytes.
+    /// Areas to copy: index into `areas`, first address, and first address behind.
     pub copies: Vec<(usize, u64, u64)>,
+    known: KnownPart,
     /// Set if the areas hold a part of the first thread's stack.
     keeps_stack: bool,
     /// Segments that the areas show, kept until the areas exist.
@@ -56,7 +58,7 @@ impl ForkState {
             groups: process.identity.groups.iter().map(|group| u64::from(*group)).collect(),
             ..Inheritance::default()
         };
-        ForkState { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), keeps_stack: false, shown: Vec::new() }
+        ForkState { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), known: KnownPart::default(), keeps_stack: false, shown: Vec::new() }
     }
 
     /// Adds what only `execve` keeps: signals that wait. Those of the thread are the process's
@@ -161,7 +163,10 @@ impl ForkState {
             Fill::Own(part) if part.at_fork == AtFork::Left => return Ok(()),
             Fill::Reserved | Fill::Beyond(_) => (area::Fill::Reserved, None),
             Fill::Own(part) => match part.shown_to_all(shares)? {
-                None => (area::Fill::Own, None),
+                None => {
+                    promised::add_pieces(part, (start, area.end), rights, copy, &mut Copies { areas: &mut self.areas, copies: &mut self.copies, known: &mut self.known });
+                    return Ok(());
+                }
                 Some((segment, offset)) => {
                     let sharing = part.sharing();
                     let number = self.segment(copy, &segment);
@@ -174,7 +179,6 @@ impl ForkState {
             copy.areas.push(area::Area { start, end: area.end, rights: kept.0, fill });
             return Ok(());
         }
-        let is_wiped = matches!(&area.backing, Fill::Own(part) if part.at_fork == AtFork::Wiped);
         let pieces = match &area.backing {
             Fill::Own(part) if shows.is_some() => part.pieces(start),
             _ => vec![(start, area.end, false)],
@@ -189,8 +193,8 @@ impl ForkState {
                 _ => area::Fill::Own,
             };
             copy.areas.push(area::Area { start, end, rights: kept.0, fill });
-            if shows.is_none() && !is_wiped {
-                self.copies.push((self.areas.len(), start, end - start));
+            if shows.is_none() {
+                self.copies.push((self.areas.len(), start, end));
             }
             let rights = if is_lazy && shows.is_some() { read_only(rights) } else { rights };
             self.areas.push(nacre_nest::Area { start, size: end - start, rights, shows });
@@ -204,7 +208,7 @@ impl ForkState {
         }
         let port = segment.shared_port().map(|port| self.reference(port));
         let region = self.reference(segment.region());
-        copy.segments.push(fork_record::Segment { port, region, size: segment.size(), writable: segment.is_writable(), paged: segment.is_paged() });
+        copy.segments.push(fork_record::Segment { port, region, size: segment.size(), writable: segment.is_writable(), paging: segment.paging() as u64 });
         self.shown.push(segment.clone());
         self.shown.len() as u64 - 1
     }

@@ -13,7 +13,7 @@ use crate::operations::proc;
 use crate::operations::program_image::{Auxiliary, mapping_slot};
 use crate::process::Process;
 use crate::raw::memory_words;
-use crate::services::segment::Segment;
+use crate::services::segment::{Paging, Segment};
 use crate::state::capabilities::Capabilities;
 use crate::state::credentials::Identity;
 use crate::state::files::descriptor_table::Descriptors;
@@ -123,7 +123,7 @@ pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy, data: Optio
     let mut segments = Vec::new();
     for segment in &copy.segments {
         let port = segment.port.map(|port| given.take(port)).transpose()?;
-        segments.push(Segment::common(port, given.take(segment.region)?, segment.size, [segment.writable, segment.paged]));
+        segments.push(Segment::common(port, given.take(segment.region)?, segment.size, segment.writable, Paging::of(segment.paging)));
     }
     let mut map = Map::new();
     for range in [HEAP_START..HEAP_END, WINDOWS] {
@@ -142,6 +142,7 @@ pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy, data: Optio
                 continue;
             }
             area::Fill::Reserved => Fill::Reserved,
+            area::Fill::Fresh => continue,
             area::Fill::Own => {
                 own += area.end - area.start;
                 Fill::Own(mapped(rights, true)?.of_data(data, own - (area.end - area.start)))
@@ -208,6 +209,9 @@ pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) ->
     }
     if let Some(copy) = &data.copy {
         take_thread(process, copy);
+        for area in copy.areas.iter().filter(|area| area.fill == area::Fill::Fresh) {
+            process.memory.add(&mut process.services, area.start, area.end - area.start, Rights(area.rights))?;
+        }
         process.memory.check_tables();
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Memory that shows files, from the manager of files, where the program's pool has one.
 
-use crate::services::segment::Segment;
+use crate::services::segment::{Paging, Segment};
 use alloc::rc::Rc;
 use core::sync::atomic::{AtomicU8, Ordering};
 use nacre_proto::flags::ATTACH_READ;
@@ -37,7 +37,7 @@ fn dataspace_of(file: Reference, size: u64) -> Option<OwnedReference> {
 pub fn of_file(file: Reference, size: u64, is_written: bool) -> Option<Rc<Segment>> {
     let flags = if is_written { 0 } else { ATTACH_READ };
     let open = dataspace::attach(dataspace_of(file, size)?.handle(), flags).ok()?;
-    Some(Segment::common(Some(open.attachment), open.region, open.size, [is_written, true]))
+    Some(Segment::common(Some(open.attachment), open.region, open.size, is_written, Paging::Goes))
 }
 
 /// Brings changes to a file's memory into the file, for whoever reads the file then.

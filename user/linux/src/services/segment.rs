@@ -6,10 +6,13 @@ use crate::services::memory_shortage;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
-use nacre_proto::flags::{SEGMENT_OBJECTS, SEGMENT_PAGEABLE};
+use nacre_proto::flags::{SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED};
 use nacre_proto::{memory, segment};
 use nacre_rt::memory::{object_pool, pool};
 use nacre_sys::{OwnedReference, Reference};
+
+/// Size up to which memory is there at once, in bytes.
+const AT_ONCE_MOST: u64 = 0x4_0000;
 
 /// A word of a segment that was waited at, or woken, so often.
 pub struct Point {
@@ -17,6 +20,37 @@ pub struct Point {
     pub used: u32,
     /// Condition at which threads wait without messages, once the word is used often.
     pub condition: Option<OwnedReference>,
+}
+
+/// Time at which pages of memory are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Paging {
+    /// Pages are there from the start, and stay.
+    #[default]
+    Stays,
+    /// Pages come when they are touched, and stay: promised memory.
+    Comes,
+    /// Pages come when they are touched, and may go: a file's, as it changes, or a pager's.
+    Goes,
+}
+
+impl Paging {
+    /// The one with this number.
+    pub fn of(number: u64) -> Paging {
+        match number {
+            0 => Paging::Stays,
+            1 => Paging::Comes,
+            _ => Paging::Goes,
+        }
+    }
+
+    /// Notes that the process has such memory: where pages may go, answers have to land elsewhere.
+    fn noted(self) -> Paging {
+        if self == Paging::Goes {
+            nacre_proto::landing::need();
+        }
+        self
+    }
 }
 
 /// Memory that can be mapped: a segment of the pool, a file's contents, or what the parent mapped.
@@ -30,9 +64,8 @@ pub struct Segment {
     pub size: u64,
     /// Set if the segment may be mapped writable.
     writable: bool,
-    /// Set if pages are brought when they are touched, and may leave: the segment is a changing
-    /// file's, or a pager's.
-    paged: bool,
+    /// Time at which pages are there.
+    paging: Paging,
     /// Words of it at which processes wait for each other.
     pub points: RefCell<Vec<Point>>,
 }
@@ -49,9 +82,23 @@ impl Segment {
     }
 
     /// Takes zeroed memory from the pool whose pages may come and go: the program's own, at which
-    /// nobody waits.
+    /// nobody waits. Much is promised, little is there at once: a fault costs more than the memory
+    /// is worth.
     pub fn pageable(size: u64) -> Result<Rc<Segment>, Errno> {
-        Segment::take(pool()?, size, SEGMENT_PAGEABLE)
+        let promised = if size > AT_ONCE_MOST { SEGMENT_PROMISED } else { 0 };
+        Segment::take(pool()?, size, SEGMENT_PAGEABLE | promised)
+    }
+
+    /// Takes pageable memory that is filled at once: there is nothing to promise, unless it is
+    /// much.
+    pub fn filled(size: u64) -> Result<Rc<Segment>, Errno> {
+        const FILLED_MOST: u64 = 0x10_0000;
+        if size > FILLED_MOST { Segment::pageable(size) } else { Segment::take(pool()?, size, SEGMENT_PAGEABLE) }
+    }
+
+    /// Takes pageable memory that may be more than the pool has: what is touched is paid for.
+    pub fn overcommitted(size: u64) -> Result<Rc<Segment>, Errno> {
+        Segment::take(pool()?, size, SEGMENT_PAGEABLE | SEGMENT_PROMISED | SEGMENT_OVERCOMMIT)
     }
 
     fn take(pool: Reference, size: u64, flags: u64) -> Result<Rc<Segment>, Errno> {
@@ -59,36 +106,40 @@ impl Segment {
             memory_shortage::memory_is_short();
             ENOMEM
         })?;
-        let paged = is_paged(reply.holds & SEGMENT_PAGEABLE != 0);
+        let paging = match reply.holds {
+            holds if holds & SEGMENT_PAGEABLE != 0 => Paging::Goes,
+            holds if holds & SEGMENT_PROMISED != 0 => Paging::Comes,
+            _ => Paging::Stays,
+        };
         Ok(Rc::new(Segment {
             port: Some(reply.segment),
             region: reply.region,
             common: Cell::new(false),
             size: reply.size,
             writable: true,
-            paged,
+            paging: paging.noted(),
             points: RefCell::default(),
         }))
     }
 
     /// The contents of a file as its server holds them, to be read.
     pub fn of_file(region: OwnedReference, size: u64) -> Rc<Segment> {
-        Rc::new(Segment { port: None, region, common: Cell::new(false), size, writable: false, paged: false, points: RefCell::default() })
+        Rc::new(Segment { port: None, region, common: Cell::new(false), size, writable: false, paging: Paging::Stays, points: RefCell::default() })
     }
 
     /// The memory behind something that the parent mapped.
     pub fn given(region: OwnedReference, writable: bool) -> Rc<Segment> {
-        Rc::new(Segment { port: None, region, common: Cell::new(false), size: 0, writable, paged: false, points: RefCell::default() })
+        Rc::new(Segment { port: None, region, common: Cell::new(false), size: 0, writable, paging: Paging::Stays, points: RefCell::default() })
     }
 
     /// The data segment that the process was born with, of which nobody else has anything.
     pub fn born(port: OwnedReference, region: OwnedReference, size: u64) -> Rc<Segment> {
-        Rc::new(Segment { port: Some(port), region, common: Cell::new(false), size, writable: true, paged: is_paged(true), points: RefCell::default() })
+        Rc::new(Segment { port: Some(port), region, common: Cell::new(false), size, writable: true, paging: Paging::Goes.noted(), points: RefCell::default() })
     }
 
     /// Memory that others have too.
-    pub fn common(port: Option<OwnedReference>, region: OwnedReference, size: u64, [writable, paged]: [bool; 2]) -> Rc<Segment> {
-        Rc::new(Segment { port, region, common: Cell::new(true), size, writable, paged: is_paged(paged), points: RefCell::default() })
+    pub fn common(port: Option<OwnedReference>, region: OwnedReference, size: u64, writable: bool, paging: Paging) -> Rc<Segment> {
+        Rc::new(Segment { port, region, common: Cell::new(true), size, writable, paging: paging.noted(), points: RefCell::default() })
     }
 
     /// The reference that keeps it, at which processes wait for each other.
@@ -96,9 +147,24 @@ impl Segment {
         self.port.as_ref().map(|port| port.handle())
     }
 
-    /// Returns true if pages are brought when they are touched, and may leave.
+    /// Returns true if its pages come when they are touched.
     pub fn is_paged(&self) -> bool {
-        self.paged
+        self.paging != Paging::Stays
+    }
+
+    /// Time at which pages are there.
+    pub fn paging(&self) -> Paging {
+        self.paging
+    }
+
+    /// The next part from `offset` on that may hold something but zeros; its start and its end are
+    /// the same if there is none.
+    pub fn next_part(&self, offset: u64) -> (u64, u64) {
+        let all = (offset, u64::MAX);
+        match self.port.as_ref().filter(|_| self.paging == Paging::Comes) {
+            Some(port) => segment::next(port.handle(), offset).map_or(all, |part| (part.start, part.end)),
+            None => all,
+        }
     }
 
     /// The reference that keeps it, if there is one, for others to have too.
@@ -133,12 +199,4 @@ impl Drop for Segment {
             let _ = segment::destroy(port.handle());
         }
     }
-}
-
-/// Memory whose pages may go has answers land elsewhere.
-fn is_paged(paged: bool) -> bool {
-    if paged {
-        nacre_proto::landing::need();
-    }
-    paged
 }

@@ -12,6 +12,7 @@ mod page_copies;
 pub mod mapped_part;
 pub mod page_table_pool;
 pub mod patched_calls;
+pub mod promised;
 pub mod provide_tables;
 mod reuse;
 mod shared_by_clone;
@@ -23,7 +24,7 @@ pub mod user_access;
 use crate::abi::errno::{EACCES, ENOMEM, Errno};
 use crate::raw::memory_words;
 use crate::services::connections::Services;
-use crate::services::segment::Segment;
+use crate::services::segment::{Paging, Segment};
 use crate::services::segment_cache::SegmentCache;
 use crate::state::files::open_file::OpenFile;
 use crate::state::memory::address_map::{Area, Map, round_up};
@@ -132,9 +133,17 @@ impl Memory {
         if part.writable && area.rights.contains(Rights::WRITE) { self.clear(start, end - start) } else { Ok(()) }
     }
 
+    /// Fills free addresses with memory that may be more than there is: who touches it finds out.
+    pub fn add_overcommitted(&mut self, start: u64, size: u64, rights: Rights) -> Result<(), Errno> {
+        self.add_part(Segment::overcommitted(size)?, start, size, 0, rights)
+    }
+
     /// Fills free addresses with a part of a segment or file.
     pub fn add_part(&mut self, segment: Rc<Segment>, start: u64, size: u64, offset: u64, rights: Rights) -> Result<(), Errno> {
         self.has_paged |= segment.is_paged();
+        if segment.paging() == Paging::Comes {
+            self.promise_tables(size);
+        }
         let part = Part::create(segment, start, size, offset, rights)?;
         self.map.insert(Area { start, end: start + size, rights, backing: Fill::Own(part) })?;
         self.provide_tables(start, start + size);
@@ -181,6 +190,12 @@ impl Memory {
     pub fn usable(&self, address: u64) -> Option<Rights> {
         let area = self.map.area(address)?;
         Some(if let Fill::Beyond(rights) = area.backing { rights } else { area.rights })
+    }
+
+    /// Returns true if a page is missing that was promised, and that may be used so: there is no memory.
+    pub fn is_short_at(&self, address: u64, access: Rights) -> bool {
+        let area = self.map.area(address).filter(|area| area.rights.contains(access));
+        area.is_some_and(|area| matches!(&area.backing, Fill::Own(part) if part.is_promised()))
     }
 
     /// Takes a range away, but for what is the library's own.

@@ -23,6 +23,8 @@ pub enum Fill {
     Reserved,
     /// Memory that the process lives in.
     Own,
+    /// Memory that the process takes at its start: nobody has touched what is there before.
+    Fresh,
     /// A part of a segment, from this offset on, shared with others or only read.
     Part {
         /// Index of the segment.
@@ -62,15 +64,17 @@ impl Area {
             Fill::Reserved => to.word(0),
             Fill::Own => to.word(1),
             Fill::Part { segment, offset, sharing } => to.words(&[2, segment, offset, sharing as u64]),
+            Fill::Fresh => to.word(3),
         }
     }
 
     pub(super) fn read(from: &mut Reader<'_>, segments: u64) -> Option<Area> {
         let [start, end] = from.words()?;
         let rights = from.below(8)?;
-        let fill = match from.below(3)? {
+        let fill = match from.below(4)? {
             0 => Fill::Reserved,
             1 => Fill::Own,
+            3 => Fill::Fresh,
             _ => Fill::Part { segment: from.below(segments)?, offset: from.word()?, sharing: Sharing::read(from)? },
         };
         let whole = start.is_multiple_of(PAGE_SIZE) && end.is_multiple_of(PAGE_SIZE) && start < end;

@@ -22,6 +22,11 @@ const MAP_ANONYMOUS: u64 = 0x20;
 const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
 const MAP_32BIT: u64 = 0x40;
 const MAP_LOCKED: u64 = 0x2000;
+const MAP_NORESERVE: u64 = 0x4000;
+/// Bytes of memory that every pool has: less is taken as usual, though `MAP_NORESERVE` is given.
+const PROMISED: u64 = 0x10_0000;
+/// Areas from this size on may be larger than the memory that there is.
+const LARGE: u64 = 128 << 20;
 /// End of that range.
 const LOW_END: u64 = 1 << 31;
 const MREMAP_MAYMOVE: u64 = 1;
@@ -129,8 +134,14 @@ fn map_anonymous(process: &mut Process, address: u64, size: u64, flags: u64, rig
     let start = place(process, address, size, flags)?;
     if rights == Rights::NONE {
         process.memory.reserve(start, size)?;
+    } else if flags & MAP_NORESERVE != 0 && size > PROMISED {
+        process.memory.add_overcommitted(start, size, rights)?;
     } else {
         process.memory.add(&mut process.services, start, size, rights)?;
+    }
+    if size >= LARGE {
+        // Whoever touches more than there is ends by `SIGKILL`. Without memory for that, by `SIGSEGV`.
+        let _ = process.need_exceptions();
     }
     Ok(start)
 }

@@ -11,6 +11,7 @@ use crate::raw::memory_words;
 use crate::services::resource_source::{self, Maker};
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::Fill;
+use crate::state::memory::promised::{self, KnownPart};
 use nacre_abi::rights::REFERENCE_ALL;
 use nacre_nest::{Child, Heritage, Ports, Sizes};
 use nacre_proto::flags::BEGIN_ATTENDS;
@@ -194,18 +195,23 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
     let child = nacre_nest::fork(&mut maker, &heritage, sizes, Ports { parent: port, keeper: Reference::NONE });
     process.library = maker.library;
     let child = child.map_err(|refusal| resource_source::errno(&refusal))?;
-    for (number, start, size) in &legacy.copies {
+    let mut known = KnownPart::default();
+    for (number, start, end) in &legacy.copies {
         let to = child.area(*number).ok_or(EINVAL)?;
-        copy_area(process, (*start, *size), to)?;
+        copy_area(process, (*start, *end), to, &mut known)?;
     }
     Ok(child)
 }
 
 /// Copies a part of an area to fresh memory that is shown at `to`.
-fn copy_area(process: &mut Process, (start, size): (u64, u64), to: u64) -> Result<(), Errno> {
+fn copy_area(process: &mut Process, (start, end): (u64, u64), to: u64, known: &mut KnownPart) -> Result<(), Errno> {
     let area = process.memory.map.area_mut(start).ok_or(EINVAL)?;
     let Area { backing: Fill::Own(part), .. } = area else { return Err(EINVAL) };
-    part.while_readable(|| memory_words::copy_to_fresh(start, to, size))?
+    let is_copy_of_pages = part.is_lazy();
+    part.while_readable(|part| match is_copy_of_pages {
+        true => memory_words::copy_to_fresh(start, to, end - start),
+        false => promised::copy_to_fresh(part, start, to, end - start, known),
+    })?
 }
 
 /// An environment with all that its process manager is to have of it: one message is left to send.

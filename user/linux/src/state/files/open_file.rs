@@ -4,7 +4,7 @@ use crate::abi::errno::{EBADF, ESPIPE, Errno};
 use crate::abi::file_flags::{MAILBOX, MASTER, O_ACCESS, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, PAIR, S_IFBLK, S_IFCHR, S_IFIFO, S_IFMT};
 use crate::abi::file_flags::{S_IFREG, S_IFSOCK};
 use crate::services::file_memory;
-use crate::services::segment::Segment;
+use crate::services::segment::{Paging, Segment};
 use crate::state::files::directory_cursor::Listing;
 use crate::state::files::file_owners::Owner;
 use crate::state::files::in_process_file::InProcessFile;
@@ -227,7 +227,7 @@ impl OpenFile {
         }
         let access = if self.can_write() { SHARE_WRITE } else { 0 };
         let reply = file::share(self.reference()?, size, access)?;
-        let segment = Segment::common(Some(reply.hold), reply.region, reply.size, [self.can_write(), true]);
+        let segment = Segment::common(Some(reply.hold), reply.region, reply.size, self.can_write(), Paging::Goes);
         *self.shared.borrow_mut() = Rc::downgrade(&segment);
         Ok(segment)
     }

@@ -1,7 +1,7 @@
 //! Managers of the program's memory: all dataspaces that areas show move to another one.
 
 use crate::abi::errno::{ENOSYS, Errno};
-use crate::services::segment::Segment;
+use crate::services::segment::{Paging, Segment};
 use crate::state::memory::Memory;
 use crate::state::memory::mapped_part::Fill;
 use alloc::rc::Rc;
@@ -43,7 +43,7 @@ impl Memory {
         let mut found: Vec<Rc<Segment>> = Vec::new();
         for area in self.map.areas().filter(|area| area.start < end && start < area.end) {
             let Fill::Own(part) = &area.backing else { continue };
-            for segment in part.segment.iter().chain(part.pages.segments()).filter(|segment| segment.is_paged()) {
+            for segment in part.segment.iter().chain(part.pages.segments()).filter(|segment| segment.paging() == Paging::Goes) {
                 if !found.iter().any(|one| Rc::ptr_eq(one, segment)) {
                     found.push(segment.clone());
                 }

@@ -1,7 +1,7 @@
 //! A part of the program's memory: what is mapped there, and what a fork does with it.
 
 use crate::abi::errno::{ENOMEM, Errno};
-use crate::services::segment::Segment;
+use crate::services::segment::{Paging, Segment};
 use crate::state::files::open_file::OpenFile;
 use crate::state::memory::address_map::{Backing, Map};
 use crate::state::memory::page_copies::{Bank, Pages};
@@ -121,13 +121,13 @@ impl Part {
     }
 
     /// Runs `read` while what is shown may be read.
-    pub fn while_readable<T>(&mut self, read: impl FnOnce() -> T) -> Result<T, Errno> {
+    pub fn while_readable<T>(&mut self, read: impl FnOnce(&Part) -> T) -> Result<T, Errno> {
         let rights = Rights(self.state.rights);
         if rights.contains(Rights::READ) {
-            return Ok(read());
+            return Ok(read(self));
         }
         self.protect(effective(rights.union(Rights::READ)))?;
-        let result = read();
+        let result = read(self);
         self.protect(rights)?;
         Ok(result)
     }
@@ -141,6 +141,11 @@ impl Part {
     /// Returns true if the memory is the process's own, or shared, and may be written.
     pub fn is_writable(&self) -> bool {
         self.writable
+    }
+
+    /// Returns true if its pages come when they are touched, and stay.
+    pub fn is_promised(&self) -> bool {
+        self.segment.as_ref().is_some_and(|segment| segment.paging() == Paging::Comes)
     }
 
     /// Leaves the mapping as it is.

@@ -26,6 +26,8 @@ pub struct Tables {
     pub(super) bound: u64,
     /// Bound at which all tables are counted.
     pub(super) limit: u64,
+    /// Bytes of one area that are shown at a time: no more than there is memory.
+    pub(super) most: u64,
     /// The lowest table that was counted last: the next area is likely beside it.
     last: u64,
 }
@@ -36,7 +38,7 @@ impl Tables {
 
     /// Makes the estimate for a space that was born with `pages`.
     pub fn of(pages: u64) -> Tables {
-        Tables { pages, bound: OWN + PROGRAM, limit: pages, last: 0 }
+        Tables { pages, bound: OWN + PROGRAM, limit: pages, most: u64::MAX, last: 0 }
     }
 
     /// Makes the estimate for a fork's child, whose parent has counted its tables.
@@ -54,8 +56,14 @@ impl Tables {
         (self.bound + SPARE).clamp(Tables::FEWEST, MOST_BORN)
     }
 
+    /// Returns the end of an area, as far as its tables are needed at a time.
+    pub(super) fn end_of(&self, (start, end): (u64, u64)) -> u64 {
+        end.min(start.saturating_add(self.most))
+    }
+
     /// Something is mapped that was not; whether all is to be counted.
     pub(super) fn add(&mut self, start: u64, end: u64) -> bool {
+        let end = self.end_of((start, end));
         let (first, last) = (start >> LEVELS[0], end.saturating_sub(1) >> LEVELS[0]);
         let is_known = (first..=last).contains(&self.last);
         self.bound += (last + 1).saturating_sub(first) - u64::from(is_known);

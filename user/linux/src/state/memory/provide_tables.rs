@@ -9,12 +9,23 @@ use crate::state::memory::page_table_pool::{AT_ONCE, MOST_BORN, OWN, SPARE, need
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_sys::{OwnedMapping, Region, Space};
 
+/// Promised areas of more bytes may be larger than the memory that there is.
+const LARGE: u64 = 128 << 20;
+
 impl Memory {
     /// Something is mapped that was not: donates pages if there are not enough. Without memory for
     /// that, all is as it was, and slower.
     pub(super) fn provide_tables(&mut self, start: u64, end: u64) {
         if self.tables.add(start, end) {
             self.count_tables();
+        }
+    }
+
+    /// Notes that an area may be larger than the memory that there is.
+    pub(super) fn promise_tables(&mut self, size: u64) {
+        if size > LARGE && self.tables.most == u64::MAX {
+            let limit = nacre_rt::memory::pool().ok().and_then(|pool| nacre_proto::memory::status(pool).ok()).map_or(u64::MAX, |pool| pool.limit);
+            self.tables.most = limit.max(LARGE);
         }
     }
 
@@ -27,7 +38,7 @@ impl Memory {
 
     fn count_tables(&mut self) {
         let shows = |area: &&Area<Fill>| matches!(area.backing, Fill::Own(_));
-        let needed = OWN + needed(self.map.areas().filter(shows).map(|area| (area.start, area.end)));
+        let needed = OWN + needed(self.map.areas().filter(shows).map(|area| (area.start, self.tables.end_of((area.start, area.end)))));
         self.tables.bound = needed;
         // The more areas there are, the longer counting takes, and the less often it is to be done.
         let wanted = needed + needed / 8 + self.map.areas().count() as u64 / 64 + 2 * SPARE;

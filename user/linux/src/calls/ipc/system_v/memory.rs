@@ -7,7 +7,7 @@ use crate::calls::memory::mapping;
 use crate::operations::limit_checks;
 use crate::operations::restore_state;
 use crate::process::Process;
-use crate::services::segment::Segment;
+use crate::services::segment::{Paging, Segment};
 use crate::state::system_v::Attached;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_proto::{file, keyed};
@@ -83,7 +83,7 @@ fn show(process: &mut Process, file: Reference, (address, size): (u64, u64), fla
     }
     limit_checks::check_memory(process, size, false)?;
     let reply = file::share(file, size, SHARE_WRITE)?;
-    let segment = Segment::common(Some(reply.hold), reply.region, reply.size, [true, true]);
+    let segment = Segment::common(Some(reply.hold), reply.region, reply.size, true, Paging::Goes);
     let how = match (address, flags & REMAP) {
         (0, _) => 0,
         (_, 0) => MAP_FIXED_NOREPLACE,

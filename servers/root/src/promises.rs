@@ -1,0 +1,324 @@
+//! Promises: segments that have addresses at once, and memory only where somebody has touched them.
+//!
+//! A promise is a window of this program's space, exported by a region whose keeper is this
+//! program. A fault brings a *cluster*: a run of frames that lies around the page, mapped into the
+//! window. This program never touches the memory: the kernel fills each page with zeros for whoever
+//! touches it. Clusters grow while faults follow each other, so that a large area costs few faults,
+//! and an area that is touched here and there takes little. Invariant: a frame is in one cluster,
+//! and seen through that alone.
+
+use crate::memory::{self, DATA};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::ops::Range;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::state::{MappingState, RegionState};
+use nacre_abi::PAGE_SIZE;
+use nacre_proto::Errno;
+use nacre_sys::{OwnedMapping, OwnedPort, OwnedReference, OwnedRegion, Space};
+
+/// Segments that may be promised are promised from this size on. Smaller ones take their memory at
+/// once, which saves a fault.
+pub const LEAST: u64 = 8 * PAGE_SIZE;
+/// Addresses of promises: behind those of views.
+const PROMISES: Range<u64> = 0x7000_0000_0000..0x7f00_0000_0000;
+/// Size of the first cluster: as many pages as the kernel fills with zeros at once.
+const FIRST: u64 = 4 * PAGE_SIZE;
+/// Size of the largest cluster, in a promise that has little memory and in one that has much.
+const LARGEST: Range<u64> = 2 << 20..8 << 20;
+/// Number of clusters after which the next ones are twice as large. Whoever takes memory away looks
+/// at all clusters.
+const MANY: u64 = 128;
+
+/// Memory behind a part of a promise.
+struct Cluster {
+    start: u64,
+    size: u64,
+    mapping: OwnedMapping,
+}
+
+/// Memory that left a promise: nobody sees it any more once the mapping has gone.
+pub struct Returned {
+    /// The mapping that showed it; `None` if another shows what is left of it.
+    pub mapping: Option<OwnedMapping>,
+    /// First byte, as a physical offset, and size.
+    pub run: (u64, u64),
+}
+
+/// A segment that takes memory only where somebody touches it.
+pub struct Promise {
+    base: u64,
+    /// Bytes of addresses that are kept for it.
+    room: u64,
+    size: u64,
+    region: Option<OwnedRegion>,
+    /// Port at which faults arrive. It goes after the region.
+    keeper: Option<OwnedPort>,
+    clusters: BTreeMap<u64, Cluster>,
+    taken: u64,
+    /// The cluster that came last.
+    last: Range<u64>,
+}
+
+/// Free addresses by their starts. Those that were given back lie behind [`next`](Addresses::next)
+/// only until nothing else is free.
+struct Addresses {
+    next: u64,
+    free: BTreeMap<u64, u64>,
+}
+
+static ADDRESSES: nacre_sys::lock::Lock<Addresses> = nacre_sys::lock::Lock::new(Addresses { next: PROMISES.start, free: BTreeMap::new() });
+
+impl Addresses {
+    fn take(&mut self, size: u64) -> Option<u64> {
+        if PROMISES.end - self.next >= size {
+            self.next += size;
+            return Some(self.next - size);
+        }
+        let (start, found) = self.free.iter().find(|(_, found)| **found >= size).map(|(start, found)| (*start, *found))?;
+        self.free.remove(&start);
+        if found > size {
+            self.free.insert(start + size, found - size);
+        }
+        Some(start)
+    }
+
+    fn give(&mut self, start: u64, size: u64) {
+        let (mut start, mut end) = (start, start + size);
+        if let Some((before, size)) = self.free.range(..start).next_back().map(|(before, size)| (*before, *size)).filter(|(before, size)| before + size == start) {
+            self.free.remove(&before);
+            start -= size;
+        }
+        if let Some(size) = self.free.remove(&end) {
+            end += size;
+        }
+        if end == self.next {
+            self.next = start;
+        } else {
+            self.free.insert(start, end - start);
+        }
+    }
+}
+
+/// The cluster to bring for a fault at `page`: it lies in `gap`, where there is none yet.
+fn choose(page: u64, gap: Range<u64>, last: &Range<u64>, (count, taken): (u64, u64)) -> Range<u64> {
+    let least = FIRST << (count / MANY).min(u64::from((LARGEST.start / FIRST).ilog2()));
+    let most = (taken / 16).next_power_of_two().clamp(LARGEST.start, LARGEST.end);
+    let follows = page == last.end || page + PAGE_SIZE == last.start || (last.end..last.end + FIRST).contains(&page);
+    let size = if follows { (2 * (last.end - last.start)).next_power_of_two().clamp(least, most) } else { least };
+    let start = page & !(size - 1);
+    start.max(gap.start)..(start + size).min(gap.end)
+}
+
+impl Promise {
+    /// A promise of `size` bytes, whole pages, that nobody has yet.
+    pub fn new(size: u64) -> Result<Promise, Errno> {
+        let room = size.next_multiple_of(LARGEST.start);
+        let base = ADDRESSES.lock().take(room).ok_or(Errno::ENOMEM)?;
+        Ok(Promise { base, room, size, region: None, keeper: None, clusters: BTreeMap::new(), taken: 0, last: 0..0 })
+    }
+
+    /// Makes its region, whose faults go to `keeper`; a reference to it.
+    pub fn export(&mut self, keeper: OwnedPort) -> Result<OwnedReference, Errno> {
+        let region = OwnedRegion::new(Space::OWN, self.base, self.size, DATA, keeper.handle().as_keeper())?;
+        self.keeper = Some(keeper);
+        Ok(self.region.insert(region).new_reference(REFERENCE_USE)?)
+    }
+
+    /// Size in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Bytes of memory that it has.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Number of its clusters.
+    pub fn clusters(&self) -> u64 {
+        self.clusters.len() as u64
+    }
+
+    /// The part from `offset` on that has memory; empty if none has.
+    pub fn next_part(&self, offset: u64) -> Range<u64> {
+        let around = self.clusters.range(..=offset).next_back().filter(|(at, cluster)| **at + cluster.size > offset).map(|(at, _)| *at);
+        let mut parts = self.clusters.range(around.unwrap_or(offset)..);
+        let Some((at, first)) = parts.next() else { return self.size..self.size };
+        let (start, mut end) = ((*at).max(offset), at + first.size);
+        for (at, cluster) in parts {
+            if *at != end {
+                break;
+            }
+            end += cluster.size;
+        }
+        start..end
+    }
+
+    /// Clusters that can be brought for a fault at `offset`, the best first, each half as large as
+    /// the one before. `None`: the page is there.
+    pub fn choices(&self, offset: u64) -> Result<Option<impl Iterator<Item = Range<u64>>>, Errno> {
+        let page = offset & !(PAGE_SIZE - 1);
+        if page >= self.size {
+            return Err(Errno::ENXIO);
+        }
+        let before = self.clusters.range(..=page).next_back().map_or(0, |(at, cluster)| at + cluster.size);
+        let behind = self.clusters.range(page..).next().map_or(self.size, |(at, _)| *at);
+        if before > page || behind == page {
+            return Ok(None);
+        }
+        let best = choose(page, before..behind, &self.last, (self.clusters(), self.taken));
+        let first = best.clone();
+        let half = move |range: &Range<u64>| {
+            let size = (range.end - range.start).next_power_of_two() / 2;
+            let start = page & !(size.max(PAGE_SIZE) - 1);
+            (size >= PAGE_SIZE).then(|| start.max(best.start)..(start + size).min(best.end))
+        };
+        Ok(Some(core::iter::successors(Some(first), half)))
+    }
+
+    /// Brings a cluster of those that [`choices`](Promise::choices) gave.
+    pub fn bring(&mut self, range: Range<u64>) -> Result<(), Errno> {
+        let size = range.end - range.start;
+        let start = memory::allocate(size).ok_or(Errno::ENOMEM)?;
+        let mapping = memory::show(start, self.base + range.start, size).inspect_err(|_| memory::free(start, size))?;
+        self.clusters.insert(range.start, Cluster { start, size, mapping });
+        self.taken += size;
+        self.last = range;
+        Ok(())
+    }
+
+    /// Checks that a part consists of whole pages of it.
+    pub fn check(&self, offset: u64, size: u64) -> Result<Range<u64>, Errno> {
+        let end = offset.checked_add(size).filter(|end| *end <= self.size && (offset | size).is_multiple_of(PAGE_SIZE));
+        end.map(|end| offset..end).ok_or(Errno::EINVAL)
+    }
+
+    /// Takes the memory of a part, whole pages, away. Whoever touches the part next finds zeros.
+    pub fn cut(&mut self, part: Range<u64>) -> Vec<Returned> {
+        let mut returned = Vec::new();
+        let first = self.clusters.range(..=part.start).next_back().map_or(part.start, |(at, _)| *at);
+        let touched: Vec<u64> = self.clusters.range(first..part.end).map(|(at, _)| *at).collect();
+        for at in touched {
+            self.cut_cluster(at, &part, &mut returned);
+        }
+        returned
+    }
+
+    fn cut_cluster(&mut self, at: u64, part: &Range<u64>, returned: &mut Vec<Returned>) {
+        let Some(cluster) = self.clusters.get(&at) else { return };
+        let (low, high) = (at.max(part.start), (at + cluster.size).min(part.end));
+        if low >= high {
+            return;
+        }
+        let run = (cluster.start + (low - at), high - low);
+        if run.1 == cluster.size {
+            returned.extend(self.clusters.remove(&at).map(|cluster| Returned { mapping: Some(cluster.mapping), run }));
+        } else if self.leave_rest(at, low..high).is_err() {
+            // The cluster keeps its frames. There was no memory for another mapping.
+            return memory::blank(run.0, run.1);
+        } else {
+            returned.push(Returned { mapping: None, run });
+        }
+        self.taken -= run.1;
+    }
+
+    /// Makes a cluster show all but `gone`, which is a part of it. An error changes nothing.
+    fn leave_rest(&mut self, at: u64, gone: Range<u64>) -> Result<(), Errno> {
+        let Some(Cluster { start, size, mapping }) = self.clusters.remove(&at) else { return Ok(()) };
+        let all = MappingState { start: self.base + at, size, offset: start, rights: DATA.0, ..MappingState::default() };
+        let behind = MappingState { start: self.base + gone.end, size: at + size - gone.end, offset: start + (gone.end - at), ..all };
+        let before = MappingState { size: gone.start - at, ..all };
+        let kept = if before.size == 0 { behind } else { before };
+        let mut done = mapping.set_state(&kept).map_err(Errno::from);
+        if done.is_ok() && before.size != 0 && behind.size != 0 {
+            match memory::show(behind.offset, behind.start, behind.size) {
+                Ok(mapping) => drop(self.clusters.insert(gone.end, Cluster { start: behind.offset, size: behind.size, mapping })),
+                Err(status) => done = mapping.set_state(&all).map_err(Errno::from).and(Err(status.into())),
+            }
+        }
+        let kept = if done.is_ok() { kept } else { all };
+        self.clusters.insert(kept.start - self.base, Cluster { start: kept.offset, size: kept.size, mapping });
+        done
+    }
+
+    /// Makes it shorter or longer, as far as addresses are kept for it. What it had behind its new
+    /// end is returned.
+    pub fn resize(&mut self, size: u64) -> Result<Vec<Returned>, Errno> {
+        if size > self.room {
+            return Err(Errno::ENOMEM);
+        }
+        if let Some(region) = &self.region {
+            let state = RegionState { size, ..region.get_state()? };
+            region.set_state(&state)?;
+        }
+        let before = core::mem::replace(&mut self.size, size);
+        Ok(if size < before { self.cut(size..before) } else { Vec::new() })
+    }
+
+    /// Takes all of it from everybody.
+    pub fn dismantle(mut self) -> Vec<Returned> {
+        // First the region, so that there is one revocation and not one for each cluster.
+        self.region = None;
+        let clusters = core::mem::take(&mut self.clusters);
+        clusters.into_values().map(|cluster| Returned { mapping: Some(cluster.mapping), run: (cluster.start, cluster.size) }).collect()
+    }
+}
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        ADDRESSES.lock().give(self.base, self.room);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn clusters_grow_while_faults_follow_each_other() {
+        let (mut last, mut count) = (0..0, 0);
+        let mut sizes = Vec::new();
+        while last.end < 16 * MIB {
+            last = choose(last.end, last.end..1 << 30, &last, (count, last.end));
+            sizes.push(last.end - last.start);
+            count += 1;
+        }
+        assert_eq!(sizes[..4], [FIRST, FIRST, 2 * FIRST, 4 * FIRST]);
+        assert!(sizes.iter().all(|size| *size <= LARGEST.start));
+        assert!(sizes.len() < 20, "{sizes:?}");
+        assert_eq!(choose(64 * MIB, 16 * MIB..1 << 30, &last, (count, 16 * MIB)), 64 * MIB..64 * MIB + FIRST);
+    }
+
+    #[test]
+    fn a_stack_grows_downward() {
+        let last = 8 * MIB - FIRST..8 * MIB;
+        let next = choose(8 * MIB - FIRST - PAGE_SIZE, 0..8 * MIB - FIRST, &last, (1, FIRST));
+        assert_eq!(next, 8 * MIB - 2 * FIRST..8 * MIB - FIRST);
+        assert_eq!(choose(8 * MIB - 2 * FIRST - PAGE_SIZE, 0..8 * MIB - 2 * FIRST, &next, (2, 2 * FIRST)), 8 * MIB - 4 * FIRST..8 * MIB - 2 * FIRST);
+    }
+
+    #[test]
+    fn many_clusters_are_large_ones() {
+        assert_eq!(choose(64 * MIB, 0..1 << 30, &(0..0), (MANY, MIB)), 64 * MIB..64 * MIB + 2 * FIRST);
+        assert_eq!(choose(64 * MIB, 0..1 << 30, &(0..0), (100 * MANY, MIB)), 64 * MIB..66 * MIB);
+    }
+
+    #[test]
+    fn addresses_come_back() {
+        let mut addresses = Addresses { next: PROMISES.start, free: BTreeMap::new() };
+        let all = PROMISES.end - PROMISES.start;
+        let first = addresses.take(MIB).unwrap();
+        let second = addresses.take(all - 2 * MIB).unwrap();
+        let third = addresses.take(MIB).unwrap();
+        assert_eq!(addresses.take(MIB), None);
+        addresses.give(first, MIB);
+        assert_eq!(addresses.take(MIB), Some(first));
+        addresses.give(first, MIB);
+        addresses.give(third, MIB);
+        addresses.give(second, all - 2 * MIB);
+        assert_eq!((addresses.next, addresses.free.len()), (PROMISES.start, 0));
+    }
+}

@@ -1,0 +1,241 @@
+//! Promised memory: given out, brought where it is touched, taken away.
+
+use crate::accounts::cost;
+use crate::chores::PIECE;
+use crate::hardware;
+use crate::memory;
+use crate::objects::Kind;
+use crate::pools::RECORD_COST;
+use crate::promises::{Promise, Returned};
+use crate::root::Root;
+use crate::starving::{AT_ONCE, PATIENCE, Starving};
+use crate::table::Key;
+use alloc::vec::Vec;
+use nacre_abi::fault;
+use nacre_proto::flags::{SEGMENT_OVERCOMMIT, SEGMENT_PROMISED};
+use nacre_proto::memory::segment_create;
+use nacre_proto::segment::clear;
+use nacre_proto::server::{self, Output};
+use nacre_proto::{Answer, Errno, HandlerResult, Request};
+use nacre_sys::{OwnedPort, OwnedReference};
+use nacre_sys::ipc::Message;
+
+/// Of what a promise has, one part of so many is left to others when memory runs out.
+const LEFT_PART: u64 = 32;
+
+/// Returns the label of the answer to a fault.
+fn label(brought: Result<(), Errno>) -> u32 {
+    if brought.is_ok() { fault::RESUME } else { fault::REFUSE }
+}
+
+impl Root {
+    /// The promise behind a request's port, if there is one.
+    pub(super) fn promised(&self, request: &Request<'_>) -> Option<&Promise> {
+        match self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
+            Some(Kind::Promise(_, promise)) => Some(promise),
+            _ => None,
+        }
+    }
+
+    fn promise_mut(&mut self, key: Key) -> Result<(Key, &mut Promise), Errno> {
+        match self.objects.get_mut(key).map(|object| &mut object.kind) {
+            Some(Kind::Promise(pool, promise)) => Ok((*pool, promise)),
+            _ => Err(Errno::EIO),
+        }
+    }
+
+    /// Gives out a promise. Without `SEGMENT_OVERCOMMIT` nobody is promised more than the pool has
+    /// for all.
+    pub(super) fn promise(&mut self, pool: Key, size: u64, flags: u64, account: Key) -> Result<segment_create::Output, Errno> {
+        if flags & SEGMENT_OVERCOMMIT == 0 && size > self.pools.status(pool)?.0 {
+            return Err(Errno::ENOMEM);
+        }
+        self.pools.check(pool)?;
+        self.pools.charge(pool, RECORD_COST)?;
+        self.give_promise(pool, size, account).inspect_err(|_| self.pools.refund(pool, RECORD_COST))
+    }
+
+    fn give_promise(&mut self, pool: Key, size: u64, account: Key) -> Result<segment_create::Output, Errno> {
+        let key = self.objects.add(Kind::Promise(pool, Promise::new(size)?), false, account)?;
+        match self.export_promise(key) {
+            Ok((segment, region)) => {
+                self.pools.adopt(pool, key.to_word());
+                Ok(segment_create::Output { size, holds: SEGMENT_PROMISED, segment: segment.into(), region: region.into() })
+            }
+            Err(errno) => {
+                self.objects.remove(key);
+                Err(errno)
+            }
+        }
+    }
+
+    fn export_promise(&mut self, key: Key) -> Result<(OwnedReference, OwnedReference), Errno> {
+        let segment = self.objects.reference(key)?;
+        // A port of its own: who keeps a region refers to it, and the segment's port would never be
+        // without references.
+        let keeper = OwnedPort::new(key.to_word(), self.objects.set())?;
+        Ok((segment, self.promise_mut(key)?.1.export(keeper)?))
+    }
+
+    /// A page that a promise lacks: there is memory now, or once others have given theirs back, or
+    /// the fault becomes an exception.
+    pub(super) fn promise_fault(&mut self, request: &mut Request<'_>, key: Key, offset: u64) {
+        let mut brought = self.bring(key, offset);
+        if brought == Err(Errno::ENOMEM) {
+            brought = match self.starve(request, key, offset) {
+                Ok(()) => return,
+                Err(errno) => Err(errno),
+            };
+        }
+        request.answer(label(brought), [0; 6]);
+    }
+
+    /// Lets a fault wait for memory.
+    fn starve(&mut self, request: &mut Request<'_>, key: Key, offset: u64) -> Result<(), Errno> {
+        self.hunger.reserve()?;
+        self.objects.charge(key, cost::WAIT)?;
+        let reply = request.detach().inspect_err(|_| self.objects.refund(key, cost::WAIT))?;
+        if self.hunger.is_empty() {
+            self.hunger.settle(self.returned());
+        }
+        self.hunger.add(Starving { key, offset, until: hardware::monotonic() + PATIENCE, reply });
+        Ok(())
+    }
+
+    fn returned(&self) -> (u64, u64) {
+        (memory::returned(), self.pools.refunds())
+    }
+
+    /// Returns the nanoseconds that an event may be waited for, if nothing else limits them but
+    /// `patience`; 0: for ever.
+    pub fn patience_of_faults(&mut self, patience: u64) -> u64 {
+        if self.hunger.is_empty() {
+            return patience;
+        }
+        if self.hunger.is_busy() {
+            return 1;
+        }
+        let own = self.hunger.patience(hardware::monotonic());
+        own.into_iter().chain((patience != 0).then_some(patience)).min().unwrap_or(0)
+    }
+
+    /// Tries some of the faults that wait for memory, if any has come back, and refuses one if all
+    /// has been waited for in vain.
+    pub fn feed_faults(&mut self) {
+        if self.hunger.is_empty() {
+            return;
+        }
+        self.hunger.notice(self.returned());
+        for _ in 0..AT_ONCE {
+            let Some(fault) = self.hunger.take_untried() else { break };
+            match self.bring(fault.key, fault.offset) {
+                Err(Errno::ENOMEM) => self.hunger.add(fault),
+                brought => self.end_fault(fault, brought),
+            }
+        }
+        self.hunger.settle(self.returned());
+        if !self.chores.frees_memory() && !self.hunger.is_busy() {
+            self.refuse_fault();
+        }
+    }
+
+    /// Refuses the fault of the greediest promise, if a deadline has passed.
+    fn refuse_fault(&mut self) {
+        let now = hardware::monotonic();
+        let objects = &self.objects;
+        let taken = |key| match objects.get(key).map(|object| &object.kind) {
+            Some(Kind::Promise(_, promise)) => promise.taken(),
+            _ => 0,
+        };
+        if let Some(fault) = self.hunger.take_victim(now, taken) {
+            self.end_fault(fault, Err(Errno::ENOMEM));
+        }
+    }
+
+    fn end_fault(&mut self, fault: Starving<OwnedReference>, brought: Result<(), Errno>) {
+        self.objects.refund(fault.key, cost::WAIT);
+        // A thread that does not wait any more does not hear it.
+        let _ = server::answer(fault.reply, &Message::new(label(brought), [0; 6]));
+    }
+
+    /// Returns the bytes that a promise may still take: the more it has, the more it leaves to
+    /// others.
+    fn left_for(&self, pool: Key, taken: u64) -> Result<u64, Errno> {
+        let (limit, used) = self.pools.status(pool)?;
+        Ok((limit - used).min(memory::available()).saturating_sub(taken / LEFT_PART))
+    }
+
+    /// Brings memory for a page: as large a cluster as is wise and as there is memory for.
+    fn bring(&mut self, key: Key, offset: u64) -> Result<(), Errno> {
+        let (pool, promise) = self.promise_mut(key)?;
+        let taken = promise.taken();
+        let Some(choices) = promise.choices(offset)? else { return Ok(()) };
+        let mut choices: Vec<_> = choices.collect();
+        self.pools.check(pool)?;
+        let left = self.left_for(pool, taken)?;
+        choices.retain(|range| range.end - range.start <= left);
+        if choices.is_empty() {
+            return Err(Errno::ENOMEM);
+        }
+        self.objects.charge(key, cost::PIECE)?;
+        for range in choices {
+            let size = range.end - range.start;
+            if self.pools.charge(pool, size).is_err() {
+                continue;
+            }
+            if self.promise_mut(key)?.1.bring(range).is_ok() {
+                return Ok(());
+            }
+            self.pools.refund(pool, size);
+        }
+        self.objects.refund(key, cost::PIECE);
+        Err(Errno::ENOMEM)
+    }
+
+    /// Changes the size of a promise.
+    pub(super) fn resize_promise(&mut self, request: &Request<'_>, size: u64) -> Result<(), Errno> {
+        let key = Key::from_word(request.word());
+        let (pool, promise) = self.promise_mut(key)?;
+        let before = promise.size();
+        if size > before && size > self.pools.status(pool)?.0 {
+            return Err(Errno::ENOMEM);
+        }
+        let returned = self.change_promise(key, |promise| promise.resize(size))?;
+        self.return_memory(request, pool, returned, None);
+        Ok(())
+    }
+
+    /// Takes a part of a promise away, so that it is zeros.
+    pub(super) fn clear_promise(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<clear::Output> {
+        let key = Key::from_word(request.word());
+        let (pool, promise) = self.promise_mut(key)?;
+        let part = promise.check(offset, size)?;
+        let returned = self.change_promise(key, |promise| Ok(promise.cut(part)))?;
+        let is_large = returned.iter().map(|returned| returned.run.1).sum::<u64>() > PIECE;
+        // Without memory for a wait, the client is answered before all is back.
+        let reply = if is_large { request.detach().ok() } else { None };
+        let is_late = reply.is_some();
+        self.return_memory(request, pool, returned, reply);
+        if is_late { Ok(Answer::Later) } else { clear::Output::default().now() }
+    }
+
+    /// Changes a promise, and charges its account for as many clusters as it has then.
+    fn change_promise<T>(&mut self, key: Key, change: impl FnOnce(&mut Promise) -> Result<T, Errno>) -> Result<T, Errno> {
+        let promise = self.promise_mut(key)?.1;
+        let before = promise.clusters();
+        let changed = change(promise);
+        let now = promise.clusters();
+        if now <= before {
+            self.objects.refund(key, (before - now) * cost::PIECE);
+        } else {
+            // Giving up succeeds: one cluster of which the middle goes is two.
+            let _ = self.objects.charge(key, (now - before) * cost::PIECE);
+        }
+        changed
+    }
+
+    fn return_memory(&mut self, request: &Request<'_>, pool: Key, returned: Vec<Returned>, reply: Option<OwnedReference>) {
+        let bytes = returned.iter().map(|returned| returned.run.1).sum();
+        self.give_back(self.objects.account(request.word()), returned.into(), (pool, bytes), reply);
+    }
+}
