@@ -20,7 +20,7 @@ use nacre_proto::{Answer, Errno, HandlerResult, Request};
 use nacre_sys::{OwnedPort, OwnedReference};
 use nacre_sys::ipc::Message;
 
-/// Of what a promise has, one part of so many is left to others when memory runs out.
+/// Part of its memory that a promise leaves to others when memory runs out: one of so many.
 const LEFT_PART: u64 = 32;
 
 /// Returns the label of the answer to a fault.

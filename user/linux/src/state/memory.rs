@@ -192,7 +192,8 @@ impl Memory {
         Some(if let Fill::Beyond(rights) = area.backing { rights } else { area.rights })
     }
 
-    /// Returns true if a page is missing that was promised, and that may be used so: there is no memory.
+    /// Returns true if a page is missing that was promised, and that may be used so: there is no
+    /// memory.
     pub fn is_short_at(&self, address: u64, access: Rights) -> bool {
         let area = self.map.area(address).filter(|area| area.rights.contains(access));
         area.is_some_and(|area| matches!(&area.backing, Fill::Own(part) if part.is_promised()))

@@ -140,7 +140,8 @@ fn map_anonymous(process: &mut Process, address: u64, size: u64, flags: u64, rig
         process.memory.add(&mut process.services, start, size, rights)?;
     }
     if size >= LARGE {
-        // Whoever touches more than there is ends by `SIGKILL`. Without memory for that, by `SIGSEGV`.
+        // A program that touches more than there is ends by `SIGKILL`. Without memory for a
+        // keeper, it ends by `SIGSEGV`.
         let _ = process.need_exceptions();
     }
     Ok(start)

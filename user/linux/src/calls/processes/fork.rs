@@ -7,7 +7,6 @@ use crate::abi::registers::Frame;
 use crate::operations::files::pidfd;
 use crate::operations::fork_state::ForkState;
 use crate::process::Process;
-use crate::raw::memory_words;
 use crate::services::resource_source::{self, Maker};
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::Fill;
@@ -207,11 +206,7 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
 fn copy_area(process: &mut Process, (start, end): (u64, u64), to: u64, known: &mut KnownPart) -> Result<(), Errno> {
     let area = process.memory.map.area_mut(start).ok_or(EINVAL)?;
     let Area { backing: Fill::Own(part), .. } = area else { return Err(EINVAL) };
-    let is_copy_of_pages = part.is_lazy();
-    part.while_readable(|part| match is_copy_of_pages {
-        true => memory_words::copy_to_fresh(start, to, end - start),
-        false => promised::copy_to_fresh(part, start, to, end - start, known),
-    })?
+    part.while_readable(|part| promised::copy_to_fresh(part, start, to, end - start, known))?
 }
 
 /// An environment with all that its process manager is to have of it: one message is left to send.

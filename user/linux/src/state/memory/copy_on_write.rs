@@ -77,26 +77,12 @@ impl Part {
             let place = Place::take(size).ok_or(ENOMEM)?;
             let (away, region) = (place.window().start(), Region::through(segment.region()));
             let _shown = OwnedMapping::new(Space::OWN, away, size, region, 0, Rights::READ.union(Rights::WRITE)).map_err(|_| ENOMEM)?;
-            self.copy_shown((start, away))?;
+            promised::copy_to_fresh(self, start, away, size, &mut KnownPart::default())?;
         }
         let state = MappingState { start, size, offset: 0, rights: rights.0, ..self.state };
         self.shown.handle().set_state_and_links(&state, &[segment.region(), Reference::NONE]).map_err(|_| ENOMEM)?;
         (self.state, self.segment, self.writable) = (state, Some(segment), true);
         self.pages.clear();
-        Ok(())
-    }
-
-    /// Copies what is shown, and copies of pages that stand in front of it, from the first address
-    /// to the second one. What was promised and nobody has touched is left out.
-    fn copy_shown(&self, (start, away): (u64, u64)) -> Result<(), Errno> {
-        let mut known = KnownPart::default();
-        for (from, end, is_own) in self.pages.pieces(start, start + self.state.size) {
-            let to = away + (from - start);
-            match is_own {
-                true => memory_words::copy_to_fresh(from, to, end - from)?,
-                false => promised::copy_to_fresh(self, from, to, end - from, &mut known)?,
-            }
-        }
         Ok(())
     }
 }

@@ -72,12 +72,22 @@ fn promise(part: &Part) -> Option<&Rc<Segment>> {
     part.segment.as_ref().filter(|segment| segment.paging() == Paging::Comes)
 }
 
-/// Copies a part of what is shown, whole pages from `start` on, to fresh memory at `to`. What
-/// was promised and nobody has touched is left out.
+/// Copies a part of what is there, whole pages from `start` on, to fresh memory at `to`. What was
+/// promised and nobody has touched is left out.
 pub fn copy_to_fresh(part: &Part, start: u64, to: u64, size: u64, known: &mut KnownPart) -> Result<(), Errno> {
     let Some(segment) = promise(part) else { return memory_words::copy_to_fresh(start, to, size) };
+    for (from, end, is_copy) in part.pages.pieces(start, start + size) {
+        match is_copy {
+            true => memory_words::copy_to_fresh(from, to + (from - start), end - from)?,
+            false => copy_touched(part, segment, (from, end), to + (from - start), known)?,
+        }
+    }
+    Ok(())
+}
+
+fn copy_touched(part: &Part, segment: &Segment, (start, end): (u64, u64), to: u64, known: &mut KnownPart) -> Result<(), Errno> {
     let first = part.state.offset + (start - part.state.start);
-    let (mut at, end) = (first, first + size);
+    let (mut at, end) = (first, first + (end - start));
     while at < end {
         let (from, until) = known.next(segment, at, end);
         if from >= until {
