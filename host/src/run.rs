@@ -54,19 +54,19 @@ pub fn with_store(mut arguments: MachineArguments, store: Option<&Store>) -> Mac
 /// Memory that a machine needs beside its files, in bytes.
 const BESIDE_FILES: u64 = 64 << 20;
 /// Files that a machine can have, in bytes: QEMU puts them below the hole for devices.
-const MOST_FILES: u64 = 1900 << 20;
+const MAX_FILES: u64 = 1900 << 20;
 
 /// Refuses files that the machine's memory does not hold, with what would.
 fn check_memory(files: u64, memory: u64) -> Outcome<()> {
-    if files + BESIDE_FILES <= memory.min(MOST_FILES + BESIDE_FILES) {
+    if files + BESIDE_FILES <= memory.min(MAX_FILES + BESIDE_FILES) {
         return Ok(());
     }
     let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
     let said = format!("the guest's files take {} MiB, which is too much for a machine of {} MiB", mebibytes(files), mebibytes(memory));
     let enough = (2 * files).next_multiple_of(256 << 20);
     Err(Failure::new(Class::Usage, said).remedy(match files {
-        ..=MOST_FILES => format!("give it more with --memory {}M, or name fewer files", mebibytes(enough)),
-        _ => format!("no machine takes more than {} MiB: name fewer files", mebibytes(MOST_FILES)),
+        ..=MAX_FILES => format!("give it more with --memory {}M, or name fewer files", mebibytes(enough)),
+        _ => format!("no machine takes more than {} MiB: name fewer files", mebibytes(MAX_FILES)),
     }))
 }
 

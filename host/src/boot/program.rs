@@ -41,7 +41,7 @@ pub struct Stack {
 }
 
 /// Scripts whose interpreters are scripts, at most.
-const MOST_SCRIPTS: usize = 5;
+const MAX_SCRIPTS: usize = 5;
 
 /// The monitor that makes processes.
 const WORLD: &str = "process";
@@ -241,7 +241,7 @@ fn add_interpreter(line: &[u8], files: &mut Files, depth: usize) -> Outcome<()> 
         }
     }
     for path in wanted {
-        if depth < MOST_SCRIPTS && path.is_absolute() && !files.contains(&path) && is_executable(&path) {
+        if depth < MAX_SCRIPTS && path.is_absolute() && !files.contains(&path) && is_executable(&path) {
             add_program_at(&path, &path, files, depth + 1)?;
         }
     }

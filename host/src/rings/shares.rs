@@ -44,7 +44,7 @@ const AT_ONCE: u64 = 900_000_000;
 const INVERSION: (&str, &str) = ("who is of the highest priority does not wait for one in the middle while its server is of the lowest", "shares inversion");
 /// Maximum error of a share in percent: on one processor, and on two, where QEMU lets each stand
 /// still for a while whenever it likes.
-const MOST_OFF: [u64; 2] = [2, 5];
+const MAX_DEVIATION: [u64; 2] = [2, 5];
 
 /// Large work that a client has the file server do, with small and large counts.
 const WAITS: [(&str, &[u32]); 5] = [
@@ -55,7 +55,7 @@ const WAITS: [(&str, &[u32]); 5] = [
     ("list", &[1, 250, 4000]),
 ];
 /// Instructions that another client waits at most for a small answer, however large the work is.
-const MOST_WAITED: u64 = 400_000;
+const MAX_WAITED: u64 = 400_000;
 
 /// Runs all of them.
 pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
@@ -84,8 +84,8 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
 /// Checks that a program waited no longer than it may.
 fn short(text: &str) -> Result<(), String> {
     match text.trim().parse::<u64>() {
-        Ok(waited) if waited <= MOST_WAITED => Ok(()),
-        _ => Err(format!("another client waited {} instructions, and {MOST_WAITED} at most were right", text.trim())),
+        Ok(waited) if waited <= MAX_WAITED => Ok(()),
+        _ => Err(format!("another client waited {} instructions, and {MAX_WAITED} at most were right", text.trim())),
     }
 }
 
@@ -107,9 +107,9 @@ struct Allowed {
 /// Two programs with a processor each have no share to divide: each has what it wants.
 fn allowed(cpus: u32, command: &str) -> Allowed {
     match cpus {
-        1 => Allowed { most_off: MOST_OFF[0], least: 1 },
+        1 => Allowed { most_off: MAX_DEVIATION[0], least: 1 },
         _ if command.ends_with("time first 1 : shares time second 1") => Allowed { most_off: 100, least: AT_ONCE },
-        _ => Allowed { most_off: MOST_OFF[1], least: 1 },
+        _ => Allowed { most_off: MAX_DEVIATION[1], least: 1 },
     }
 }
 

@@ -26,7 +26,7 @@ const ANNOUNCEMENTS: u64 = 16;
 /// A chain's number that no chain ever has.
 const NO_CHAIN: u64 = 1;
 /// Maximum number of announced threads at a time; an entry announces at most three.
-const MOST_ANNOUNCED: usize = 8;
+const MAX_ANNOUNCED: usize = 8;
 
 impl<M: Machine> Kernel<M> {
     /// Anchor of the threads whose schedulers are to be told that they are ready.
@@ -139,7 +139,7 @@ impl<M: Machine> Kernel<M> {
     /// again. Whoever receives there may have a scheduler too, and so on: those are left for the
     /// next time.
     pub(crate) fn announce_some(&self) {
-        for _ in 0..MOST_ANNOUNCED {
+        for _ in 0..MAX_ANNOUNCED {
             let Some(node) = list::first(&self.machine, self.announcements()) else { return };
             let thread = self.thread(thread_of_queue_node(node));
             list::remove(&self.machine, node);

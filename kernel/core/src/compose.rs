@@ -21,7 +21,7 @@ const LAYER_WORK: u32 = 68;
 const LOOK_WORK: u32 = 8;
 /// Instructions, roughly, after which composition gives up: what lies deep and among very many
 /// mappings takes so many.
-const MOST_WORK: u32 = 4500;
+const MAX_WORK: u32 = 4500;
 
 /// Instructions, roughly, that a short fault follows mappings for: where they lead farther, all of
 /// it is done again under all locks, in the same stretch without interrupts.
@@ -149,7 +149,7 @@ impl<M: Machine> Kernel<M> {
             let at = meaning.physical.0;
             let (mapping, (shown_from, shown_to), looked) = self.mapping_at(space, at);
             *work += LAYER_WORK + looked * LOOK_WORK;
-            if *work > MOST_WORK {
+            if *work > MAX_WORK {
                 break;
             }
             let Some(mapping) = mapping else { return Err(lack) };
@@ -192,7 +192,7 @@ impl<M: Machine> Kernel<M> {
         let leaf = Leaf { physical: Physical(meaning.physical.0 & !mask), kind, rights: meaning.rights, size };
         self.table_enter(space, address & !mask, leaf);
         // Not after a long way: all of it is one stretch without interrupts.
-        if size == PageSize::Small && kind == LeafKind::Memory && self.followed.get() < MOST_WORK && meaning.below.saturating_add(meaning.above) > PAGE_SIZE {
+        if size == PageSize::Small && kind == LeafKind::Memory && self.followed.get() < MAX_WORK && meaning.below.saturating_add(meaning.above) > PAGE_SIZE {
             let cleared = self.fill_around(space, address, &meaning, needed);
             self.work_followed(AROUND_WORK + cleared * ZERO_WORK);
         }
@@ -205,7 +205,7 @@ impl<M: Machine> Kernel<M> {
     /// this CPU's once it is `CLEARING`. None: nothing has changed but that a blank frame may have
     /// become plain; the fault is one for `fill`.
     pub(crate) fn fill_beside(&self, space: Space<'_>, address: u64, needed: Rights) -> Option<()> {
-        let meaning = self.follow(space, address, needed, &mut (MOST_WORK - BESIDE_WORK)).ok()?;
+        let meaning = self.follow(space, address, needed, &mut (MAX_WORK - BESIDE_WORK)).ok()?;
         let (at, frame) = (meaning.physical.frame(), self.machine.frame(meaning.physical)?);
         let is_there = frame.kind.get() == Frame::PLAIN || self.blank_open(at, frame);
         if !is_there || self.largest_page(address, &meaning, LeafKind::Memory) != PageSize::Small || !self.machine.claim(space.claim()) {

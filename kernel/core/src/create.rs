@@ -11,9 +11,9 @@ use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, Rights, USER_END};
 
 /// Fewest pages of a space's pool: a root and one table of each lower level, and one to spare.
-const LEAST_POOL: u64 = 5;
+const MIN_POOL: u64 = 5;
 /// Maximum number of pages that one call donates.
-const MOST_POOL: u64 = 512;
+const MAX_POOL: u64 = 512;
 /// Pages that are donated without a look at interrupts. The caller then stands at `space_donate`
 /// for the rest.
 const PIECE: usize = 16;
@@ -26,7 +26,7 @@ impl<M: Machine> Kernel<M> {
     /// The frames of the first [`PIECE`] of `pages` pages of the caller's memory, if all of these
     /// can be donated; fewer if they are scattered.
     fn donation<'a>(&self, caller: Thread<'_>, pool: Word, pages: Word, frames: &'a mut [Physical; PIECE]) -> Attempt<&'a [Physical]> {
-        if pages.value > MOST_POOL {
+        if pages.value > MAX_POOL {
             return wrong(Code::BadArgument, pages);
         }
         self.page_range(pool, Word { value: pages.value * PAGE_SIZE, ..pool }, USER_END)?;
@@ -72,14 +72,14 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn space_create(&self, caller: Thread<'_>) -> Attempt<Done> {
         let call: arguments::SpaceCreate = caller.arguments();
         let slot = self.free_slot(caller, call.slot, ObjectType::Space)?;
-        if call.pages.value < LEAST_POOL {
+        if call.pages.value < MIN_POOL {
             return wrong(Code::NoMemory, call.pages);
         }
         let mut frames = [Physical(0); PIECE];
         let frames = self.donation(caller, call.pool, call.pages, &mut frames)?;
         let keeper = self.keeper_argument(caller, call.keeper)?;
-        if distinct(frames, slot.frame()) < LEAST_POOL {
-            return wrong(if (frames.len() as u64) < LEAST_POOL { Code::TooDeep } else { Code::BadRange }, call.pool);
+        if distinct(frames, slot.frame()) < MIN_POOL {
+            return wrong(if (frames.len() as u64) < MIN_POOL { Code::TooDeep } else { Code::BadRange }, call.pool);
         }
         self.donation_seize(frames)?;
         self.object_place(slot, ObjectType::Space)?;

@@ -22,7 +22,7 @@ use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Code, ObjectType, Status};
 
 /// Maximum number of threads that a chain leads through.
-const MOST_HOPS: usize = 48;
+const MAX_HOPS: usize = 48;
 /// Bits of a chain's number that say which CPU follows it.
 const CPU_BITS: u32 = 6;
 
@@ -367,7 +367,7 @@ impl<M: Machine> Kernel<M> {
             // It has just been given a scheduler, and with that has lost its own right.
             return Physical(0);
         }
-        for _ in 0..MOST_HOPS {
+        for _ in 0..MAX_HOPS {
             match self.hop(cpu, thread) {
                 Hop::Run => return thread.at,
                 Hop::To(_) if thread.has(Thread::DONATES) && thread.donates_until() <= self.machine.now() => {

@@ -5,7 +5,7 @@ use crate::object::Thread;
 use core::cell::Cell;
 
 /// Maximum number of donors in a chain.
-const MOST_DONORS: usize = 16;
+const MAX_DONORS: usize = 16;
 
 /// Chain of donations of one CPU.
 pub(crate) struct Chain {
@@ -18,7 +18,7 @@ pub(crate) struct Chain {
     /// Time at which the first donation in it ends, at the latest.
     pub end: Cell<u64>,
     /// Threads in it that donate, outermost first.
-    pub donors: [Cell<Physical>; MOST_DONORS],
+    pub donors: [Cell<Physical>; MAX_DONORS],
     /// Number of donors.
     pub count: Cell<usize>,
     /// Set if the CPU must follow the chain anew.
@@ -32,7 +32,7 @@ impl Chain {
             number: Cell::new(0),
             since: Cell::new(0),
             end: Cell::new(u64::MAX),
-            donors: [const { Cell::new(Physical(0)) }; MOST_DONORS],
+            donors: [const { Cell::new(Physical(0)) }; MAX_DONORS],
             count: Cell::new(0),
             look: Cell::new(false),
         }
@@ -46,7 +46,7 @@ impl Chain {
     /// Adds an innermost donor; returns false if there is no room.
     pub(crate) fn push(&self, donor: Thread<'_>) -> bool {
         let count = self.count.get();
-        if count == MOST_DONORS {
+        if count == MAX_DONORS {
             return false;
         }
         self.donors[count].set(donor.at);

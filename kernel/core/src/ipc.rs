@@ -25,7 +25,7 @@ use nacre_abi::{Call, Code, ObjectType, Status};
 
 /// Maximum number of donating threads at a port that a message wakes at once. The others are woken
 /// later.
-const MOST_DONORS_TOLD: usize = 8;
+const MAX_DONORS_TOLD: usize = 8;
 /// Cost of finding that a message cannot be transferred, because a page of the receiver or of a
 /// waiting sender is missing, in instructions.
 const VAIN_WORK: u32 = 900;
@@ -34,7 +34,7 @@ impl<M: Machine> Kernel<M> {
     /// The thread that waits to receive from a port, or from the set that it is in.
     #[inline(always)]
     pub(crate) fn receiver_of(&self, port: Port<'_>) -> Option<Thread<'_>> {
-        for _ in 0..MOST_DONORS_TOLD {
+        for _ in 0..MAX_DONORS_TOLD {
             let first = self.thread(self.receiver_at(port)?);
             if !first.has(Thread::DONATES) {
                 return Some(first);

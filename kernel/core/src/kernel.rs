@@ -93,7 +93,7 @@ const BUDGET: u32 = 3000;
 const REACH: u32 = 2500;
 /// Number of times in a row that a thread's call can be cut off before it fails. Pages that were
 /// found stay in the tables, so a message needs fewer than half of them.
-const MOST_CUT_OFF: u64 = 64;
+const MAX_CUT_OFF: u64 = 64;
 /// Instructions, roughly, that filling a page with zeros takes.
 pub(crate) const ZERO_WORK: u32 = 550;
 /// Approximate cost of destroying an object, in instructions.
@@ -142,8 +142,8 @@ impl<M: Machine> Kernel<M> {
         }
         let caller = self.thread(self.cpus[self.machine.cpu()].loaded.get());
         let times = caller.cut_off() + 1;
-        caller.set_cut_off(times % MOST_CUT_OFF);
-        if times < MOST_CUT_OFF { Err(Stop::Again) } else { wrong(Code::TooDeep, argument) }
+        caller.set_cut_off(times % MAX_CUT_OFF);
+        if times < MAX_CUT_OFF { Err(Stop::Again) } else { wrong(Code::TooDeep, argument) }
     }
 
     /// A long operation has done a part that takes about so many instructions, which will not have

@@ -13,7 +13,7 @@ use nacre_abi::{Code, ObjectType, Rights, Status};
 /// Value of a lock word that is locked while other threads wait.
 const CONTENDED: u32 = 2;
 /// Maximum number of threads that one call wakes. The caller asks again for more.
-const MOST_WOKEN: u64 = 64;
+const MAX_WOKEN: u64 = 64;
 
 impl<M: Machine> Kernel<M> {
     fn waiters_argument(&self, caller: Thread<'_>, argument: Word, object: ObjectType) -> Attempt<Physical> {
@@ -71,7 +71,7 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn condition_signal(&self, caller: Thread<'_>) -> Attempt<Done> {
         let call: arguments::ConditionSignal = caller.arguments();
         let condition = self.waiters_argument(caller, call.condition, ObjectType::Condition)?;
-        let woken = self.wake(condition, call.count.value.min(MOST_WOKEN));
+        let woken = self.wake(condition, call.count.value.min(MAX_WOKEN));
         caller.set_register(register::RESULT_1, woken);
         Ok(Done::Return)
     }

@@ -15,7 +15,7 @@ use nacre_abi::state::ObjectEntry;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, USER_END};
 
 /// Maximum number of entries that one call writes.
-const MOST_ENTRIES: u64 = 128;
+const MAX_ENTRIES: u64 = 128;
 /// Cost of looking at a page or an object, in instructions.
 const LOOK_WORK: u32 = 80;
 /// Cost of reclaiming an object, without filling it with zeros, in instructions. A thread's object
@@ -85,7 +85,7 @@ impl<M: Machine> Kernel<M> {
 
     pub(crate) fn memory_objects(&self, caller: Thread<'_>) -> Attempt<Done> {
         let call: arguments::MemoryObjects = caller.arguments();
-        let (start, size, capacity) = (call.start.value, call.size.value, call.capacity.value.min(MOST_ENTRIES));
+        let (start, size, capacity) = (call.start.value, call.size.value, call.capacity.value.min(MAX_ENTRIES));
         if start % UNIT != 0 || start >= USER_END || size > USER_END - start {
             return wrong(Code::BadRange, call.start);
         }

@@ -12,7 +12,7 @@ use nacre_abi::{Code, ObjectType};
 
 /// Maximum number of references to a movable object, and of mappings, ports or threads linked to
 /// it. One entry must update them all.
-const MOST_TOLD: u64 = 500;
+const MAX_TOLD: u64 = 500;
 
 impl<M: Machine> Kernel<M> {
     /// `(object, slot)`.
@@ -33,7 +33,7 @@ impl<M: Machine> Kernel<M> {
             self.revoke_idle()?;
         }
         self.frame_prepare(to)?;
-        if self.must_be_told(object, from) > MOST_TOLD {
+        if self.must_be_told(object, from) > MAX_TOLD {
             return wrong(Code::Busy, call.object);
         }
         self.object_place(to, object)?;
@@ -63,7 +63,7 @@ impl<M: Machine> Kernel<M> {
 
     /// Counts the words that hold the object's place, to a little more than is allowed.
     fn must_be_told(&self, object: ObjectType, at: Physical) -> u64 {
-        let count = |anchor, so_far: u64| so_far + list::count(&self.machine, anchor, MOST_TOLD + 1 - so_far.min(MOST_TOLD));
+        let count = |anchor, so_far: u64| so_far + list::count(&self.machine, anchor, MAX_TOLD + 1 - so_far.min(MAX_TOLD));
         let parts = match object {
             ObjectType::Reference => return 0,
             ObjectType::Space => self.space(at).threads(),

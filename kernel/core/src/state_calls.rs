@@ -18,21 +18,21 @@ use nacre_abi::state::{
 use nacre_abi::{Code, ObjectType, Rights, USER_END};
 
 /// Limit up to which waiters are counted.
-const MOST_COUNTED: u64 = 1024;
+const MAX_COUNTED: u64 = 1024;
 /// Maximum number of words in a state.
-const MOST_WORDS: usize = ThreadState::WORDS;
+const MAX_WORDS: usize = ThreadState::WORDS;
 
 /// Maximum number of links of an object.
-const MOST_LINKS: usize = 3;
+const MAX_LINKS: usize = 3;
 
 /// A state as words, and how many.
-type Words = ([u64; MOST_WORDS], usize);
+type Words = ([u64; MAX_WORDS], usize);
 /// Links of an object: type, place of the target if there is one now, and the rights that a reader
 /// of the state gets to it.
-type Links = [Option<(ObjectType, Option<Physical>, u64)>; MOST_LINKS];
+type Links = [Option<(ObjectType, Option<Physical>, u64)>; MAX_LINKS];
 
 fn words_of<const N: usize>(state: [u64; N]) -> Words {
-    let mut words = [0; MOST_WORDS];
+    let mut words = [0; MAX_WORDS];
     words[..N].copy_from_slice(&state);
     (words, N)
 }
@@ -113,11 +113,11 @@ impl<M: Machine> Kernel<M> {
             }
             ObjectType::Port => {
                 let port = self.port(at);
-                let waiting = list::count(&self.machine, port.senders(), MOST_COUNTED);
+                let waiting = list::count(&self.machine, port.senders(), MAX_COUNTED);
                 words_of(PortState { word: port.word(), pending: port.pending(), waiting, ..Default::default() }.to_words())
             }
             ObjectType::PortSet => {
-                let ports = list::count(&self.machine, self.receivable(at).ports(), MOST_COUNTED);
+                let ports = list::count(&self.machine, self.receivable(at).ports(), MAX_COUNTED);
                 words_of(PortSetState { ports, ..Default::default() }.to_words())
             }
             ObjectType::Reference => words_of(self.reference_state(at).to_words()),
@@ -127,7 +127,7 @@ impl<M: Machine> Kernel<M> {
     }
 
     fn count_waiters(&self, at: Physical) -> u64 {
-        list::count(&self.machine, self.waiters(at).threads(), MOST_COUNTED)
+        list::count(&self.machine, self.waiters(at).threads(), MAX_COUNTED)
     }
 
     fn reference_state(&self, at: Physical) -> ReferenceState {
@@ -143,8 +143,8 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// The references that the caller offers for what an object is linked to.
-    fn link_places(&self, caller: Thread<'_>, array: Word, links: Links) -> Attempt<[Option<Physical>; MOST_LINKS]> {
-        let mut places = [None; MOST_LINKS];
+    fn link_places(&self, caller: Thread<'_>, array: Word, links: Links) -> Attempt<[Option<Physical>; MAX_LINKS]> {
+        let mut places = [None; MAX_LINKS];
         if array.value == 0 {
             return Ok(places);
         }
@@ -159,7 +159,7 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// Fills the references that the caller offers with what the object is linked to.
-    fn give_links(&self, links: Links, places: [Option<Physical>; MOST_LINKS]) {
+    fn give_links(&self, links: Links, places: [Option<Physical>; MAX_LINKS]) {
         for (place, link) in places.into_iter().zip(links) {
             if let (Some(place), Some((object, target, rights))) = (place, link) {
                 let reference = self.reference_fill(place, object as u64, rights);
@@ -200,7 +200,7 @@ impl<M: Machine> Kernel<M> {
             ObjectType::Reference if self.reference(at).kind() == TargetType::Reply as u64 => {
                 [told(ObjectType::Thread, link(self.reference(at).target())), None, None]
             }
-            _ => [None; MOST_LINKS],
+            _ => [None; MAX_LINKS],
         }
     }
 
@@ -217,7 +217,7 @@ impl<M: Machine> Kernel<M> {
         let with_fpu = object == ObjectType::Thread && call.size.value >= ThreadState::SIZE + FPU_SIZE;
         let taken = 8 * count as u64 + if with_fpu { FPU_SIZE } else { 0 };
         let span = self.span(caller, call.buffer.number, call.buffer.value, taken, Rights::READ)?;
-        let mut words = [0; MOST_WORDS];
+        let mut words = [0; MAX_WORDS];
         self.span_read(&span, 0, &mut words[..count]);
         if words[0] != nacre_abi::state::current_header(object) {
             return wrong(Code::BadVersion, call.buffer);

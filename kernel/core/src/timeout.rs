@@ -8,7 +8,7 @@ use crate::machine::Physical;
 use nacre_abi::{Code, Status};
 
 /// Maximum number of waits that one interrupt of the timer ends.
-const MOST_EXPIRED: u32 = 16;
+const MAX_EXPIRED: u32 = 16;
 
 impl<M: Machine> Kernel<M> {
     fn deadlines(&self) -> Tree<'_, M> {
@@ -55,7 +55,7 @@ impl<M: Machine> Kernel<M> {
     /// the others.
     pub(crate) fn deadlines_expire(&self) {
         let now = self.machine.now();
-        for _ in 0..MOST_EXPIRED {
+        for _ in 0..MAX_EXPIRED {
             let Some(node) = self.deadlines().lowest().filter(|node| node.start() <= now) else { return };
             let thread = self.thread(Physical(node.at.0 & !0xfff));
             self.deadline_remove(thread);

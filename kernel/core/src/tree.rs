@@ -36,7 +36,7 @@ impl Node<'_> {
 
 const NULL: Physical = Physical(0);
 /// Maximum number of nodes that [`Tree::outer`] looks at.
-const MOST_LOOKED: u32 = 16;
+const MAX_LOOKED: u32 = 16;
 
 /// Large ranges stand above small ones, so that those that come and go often are leaves; among
 /// those of about one size, the hash decides.
@@ -303,7 +303,7 @@ impl<'k, M: Machine> Tree<'k, M> {
     /// Any node, one that is taken out with little work if there is one near the root.
     pub fn outer(self) -> Option<Physical> {
         let mut at = self.any()?;
-        for _ in 0..MOST_LOOKED {
+        for _ in 0..MAX_LOOKED {
             match self.node(at).left() {
                 NULL => break,
                 left => at = left,

@@ -12,7 +12,7 @@ use nacre_abi::{Call, Code, Status};
 /// Length of the instruction by which a thread calls.
 const CALL_INSTRUCTION: u64 = 2;
 /// Maximum length of a chain of calls that are made for clients.
-const MOST_LAYERS: u32 = 64;
+const MAX_LAYERS: u32 = 64;
 
 impl<M: Machine> Kernel<M> {
     /// Puts a running caller back to its call.
@@ -138,7 +138,7 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn client_leaves(&self, client: Thread<'_>) {
         let mut server = client.server();
         self.disconnect(client);
-        for _ in 0..MOST_LAYERS {
+        for _ in 0..MAX_LAYERS {
             if server == Physical(0) || !self.calls_for_client(self.thread(server)) {
                 return;
             }
@@ -164,7 +164,7 @@ impl<M: Machine> Kernel<M> {
     /// Returns true if a thread is at work on the reply that `client` waits for.
     pub(crate) fn is_served(&self, client: Thread<'_>) -> bool {
         let mut server = client.server();
-        for _ in 0..MOST_LAYERS {
+        for _ in 0..MAX_LAYERS {
             if server == Physical(0) {
                 return false;
             }

@@ -12,11 +12,11 @@ const MODULE: u32 = 3;
 const MEMORY_MAP: u32 = 6;
 const ACPI_OLD: u32 = 14;
 const ACPI_NEW: u32 = 15;
-const MOST_BYTES: u32 = 1 << 20;
+const MAX_BYTES: u32 = 1 << 20;
 
 /// Reads the information at `at`.
 pub fn read(memory: &impl PhysicalBytes, at: u64) -> Option<BootDescription> {
-    let size = u32_at(memory.bytes(at, 8)?, 0)?.min(MOST_BYTES);
+    let size = u32_at(memory.bytes(at, 8)?, 0)?.min(MAX_BYTES);
     let information = memory.bytes(at, u64::from(size))?;
     let mut description = BootDescription::new();
     let mut offset = 8;

@@ -10,7 +10,7 @@ const MAGIC: u32 = 0x336e_c578;
 const START_SIZE: u64 = 56;
 const MODULE_SIZE: u64 = 32;
 const RANGE_SIZE: u64 = 24;
-const MOST_RANGES: u64 = 512;
+const MAX_RANGES: u64 = 512;
 
 /// Reads the start record at `at`; `None` if it is none, or of a version without a memory map.
 pub fn read(memory: &impl PhysicalBytes, at: u64) -> Option<BootDescription> {
@@ -25,7 +25,7 @@ pub fn read(memory: &impl PhysicalBytes, at: u64) -> Option<BootDescription> {
         let module = memory.bytes(u64_at(start, 16)?, MODULE_SIZE)?;
         description.module = MemoryRange { start: u64_at(module, 0)?, size: u64_at(module, 8)? };
     }
-    let count = u64::from(u32_at(start, 48)?).min(MOST_RANGES);
+    let count = u64::from(u32_at(start, 48)?).min(MAX_RANGES);
     let ranges = memory.bytes(u64_at(start, 40)?, count * RANGE_SIZE)?;
     for range in ranges.chunks_exact(RANGE_SIZE as usize) {
         if u32_at(range, 16)? == RAM {

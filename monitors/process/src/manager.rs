@@ -27,7 +27,7 @@ use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Reference, Space, Span,
 /// Bit of a port's word: the port is that of a session's terminal.
 const TERMINAL: u64 = 1 << 63;
 /// Maximum of threads of a process that wait for children.
-const MOST_WAITERS: usize = 64;
+const MAX_WAITERS: usize = 64;
 /// Maximum of bytes of a message.
 const CAPACITY: usize = 4096;
 /// Keys and changes of a terminal, and the signals that they are.
@@ -401,14 +401,14 @@ impl Manager {
     /// interrupted.
     pub(crate) fn may_wait(&mut self, pid: u64) -> bool {
         self.waiters.retain(|waiter| waiter.pid != pid || !waiter.reply.is_null().unwrap_or(true));
-        self.waiters.iter().filter(|waiter| waiter.pid == pid).count() < MOST_WAITERS
+        self.waiters.iter().filter(|waiter| waiter.pid == pid).count() < MAX_WAITERS
     }
 
     /// Returns true if one more thread may wait until the child needs nothing of its maker. Threads
     /// that have been interrupted are forgotten.
     pub(crate) fn may_wait_for_release(&mut self, child: u64) -> bool {
         self.makers.retain(|(_, reply)| !reply.is_null().unwrap_or(true));
-        self.makers.iter().filter(|(pid, _)| *pid == child).count() < MOST_WAITERS
+        self.makers.iter().filter(|(pid, _)| *pid == child).count() < MAX_WAITERS
     }
 
     /// Answers when the child needs nothing of its maker any more.

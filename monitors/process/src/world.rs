@@ -44,11 +44,11 @@ const LOWEST_AGAIN: u64 = 300;
 /// 20 less the nice value that a process has at first.
 const USUAL_PRIORITY: u64 = 20;
 /// Maximum of bytes of a name.
-const MOST_NAME: usize = 15;
+const MAX_NAME: usize = 15;
 /// Maximum of bytes that are kept of a command.
-const MOST_COMMAND: usize = 1024;
+const MAX_COMMAND: usize = 1024;
 /// Maximum of signals that may wait for a process, whatever its limit.
-const MOST_SIGNALS: u64 = 1024;
+const MAX_SIGNALS: u64 = 1024;
 
 /// Something that the manager is to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -191,7 +191,7 @@ impl World {
             identity: [0; 3],
             user_group: 0,
             most_processes: u64::MAX,
-            most_signals: MOST_SIGNALS,
+            most_signals: MAX_SIGNALS,
             priority: USUAL_PRIORITY,
             most_processors: u64::MAX,
         };
@@ -349,7 +349,7 @@ impl World {
     /// Sets the maximum number of processes and threads of the user, and of signals that wait.
     pub fn limits(&mut self, pid: u64, processes: u64, signals: u64) -> Result<(), Errno> {
         let traits = &mut self.living(pid)?.traits;
-        (traits.most_processes, traits.most_signals) = (processes, signals.min(MOST_SIGNALS));
+        (traits.most_processes, traits.most_signals) = (processes, signals.min(MAX_SIGNALS));
         Ok(())
     }
 
@@ -378,10 +378,10 @@ impl World {
         let process = self.living(pid)?;
         let end = text.iter().position(|byte| *byte == 0);
         let name = &text[..end.unwrap_or(text.len())];
-        process.name = name[..name.len().min(MOST_NAME)].to_vec();
+        process.name = name[..name.len().min(MAX_NAME)].to_vec();
         if let Some(end) = end {
             let command = &text[end + 1..];
-            process.command = command[..command.len().min(MOST_COMMAND)].to_vec();
+            process.command = command[..command.len().min(MAX_COMMAND)].to_vec();
         }
         Ok(())
     }

@@ -41,7 +41,7 @@ pub struct Options<'a> {
 }
 
 /// Maximum of processors. A kernel has no more.
-const MOST_PROCESSORS: u64 = 64;
+const MAX_PROCESSORS: u64 = 64;
 
 /// A number from 0 to 1,000,000.
 fn small(text: &[u8]) -> Option<u64> {
@@ -65,7 +65,7 @@ fn share_options<'a, 'w>(mut words: &'w [&'a [u8]], claim: &mut Claim, options: 
         match name {
             b"--weight" => claim.weight = small(value).filter(|weight| *weight > 0).ok_or(wrong)?,
             b"--priority" => claim.priority = small(value).ok_or(wrong)?,
-            b"--processors" => options.processors = small(value).filter(|count| (1..=MOST_PROCESSORS).contains(count)).ok_or(wrong)? as usize,
+            b"--processors" => options.processors = small(value).filter(|count| (1..=MAX_PROCESSORS).contains(count)).ok_or(wrong)? as usize,
             _ => options.policy = policy_name(value).ok_or(wrong)?,
         }
     }

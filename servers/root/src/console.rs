@@ -31,7 +31,7 @@ const FULL: usize = 32 << 10;
 /// Writes fail when even more are queued, by programs with many threads.
 const OVERFULL: usize = 1 << 20;
 /// Maximum number of requests of a line in one interrupt. A line that goes on is out of order.
-const MOST_ASKED: u32 = 10_000;
+const MAX_ASKED: u32 = 10_000;
 /// Nanoseconds between looks at a line without an interrupt while it does not take bytes.
 const LOOK: u64 = 2_000_000;
 /// Bytes of a file that are queued at a time.
@@ -149,7 +149,7 @@ impl Console {
     /// Does what a line asks for until it asks for nothing: only then does it interrupt again.
     fn serve_line(&mut self, index: usize) -> u64 {
         let mut events = 0;
-        for _ in 0..MOST_ASKED {
+        for _ in 0..MAX_ASKED {
             match self.lines[index].asks(&mut IoPorts) {
                 InterruptCauses::Nothing => break,
                 InterruptCauses::Push => self.lines[index].push(&mut IoPorts),

@@ -14,12 +14,12 @@ use alloc::vec::Vec;
 use nacre_proto::Errno;
 
 /// Largest number of locks of one holder, of one file, and of waits for locks of one file.
-const MOST_OF_HOLDER: usize = 2048;
-const MOST_OF_FILE: usize = 8192;
-const MOST_WAITING: usize = 1024;
+const MAX_PER_HOLDER: usize = 2048;
+const MAX_PER_FILE: usize = 8192;
+const MAX_WAITING: usize = 1024;
 /// Number of holders that are looked at to find out who waits for whom: more than Linux does. A
 /// longer cycle is not found.
-const MOST_IN_CYCLE: usize = 16;
+const MAX_IN_CYCLE: usize = 16;
 
 /// Holder of locks, named by the object that stands for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,7 +156,7 @@ impl<R> Locks<R> {
     /// more.
     fn check(&self, part: &LockRequest, more: usize) -> Result<(), Errno> {
         let (own, all) = (self.count(part.holder), counted(&self.totals, &part.set()));
-        if own + more > MOST_OF_HOLDER || all + more > MOST_OF_FILE { Err(Errno::ENOLCK) } else { Ok(()) }
+        if own + more > MAX_PER_HOLDER || all + more > MAX_PER_FILE { Err(Errno::ENOLCK) } else { Ok(()) }
     }
 
     /// Takes what nobody is in the way of.
@@ -219,7 +219,7 @@ impl<R> Locks<R> {
     /// Lets somebody wait. `EDEADLK`: a process would wait for one that waits for it.
     pub fn wait(&mut self, wanted: LockRequest, reply: R, is_gone: impl Fn(&R) -> bool) -> Result<(), (R, Errno)> {
         self.waiting.retain(|(other, reply)| other.node != wanted.node || !is_gone(reply));
-        if self.waiting.iter().filter(|(other, _)| other.node == wanted.node).count() >= MOST_WAITING {
+        if self.waiting.iter().filter(|(other, _)| other.node == wanted.node).count() >= MAX_WAITING {
             return Err((reply, Errno::ENOLCK));
         }
         if matches!(wanted.holder, Holder::Process(_)) && self.would_wait_for_itself(&wanted) {
@@ -229,7 +229,7 @@ impl<R> Locks<R> {
         Ok(())
     }
 
-    /// Returns true if one of those in the way waits, directly or by at most [`MOST_IN_CYCLE`]
+    /// Returns true if one of those in the way waits, directly or by at most [`MAX_IN_CYCLE`]
     /// others, for the same holder.
     fn would_wait_for_itself(&self, wanted: &LockRequest) -> bool {
         let mut seen: Vec<Holder> = Vec::new();
@@ -239,7 +239,7 @@ impl<R> Locks<R> {
                 if held.holder == wanted.holder {
                     return true;
                 }
-                if !seen.contains(&held.holder) && seen.len() < MOST_IN_CYCLE {
+                if !seen.contains(&held.holder) && seen.len() < MAX_IN_CYCLE {
                     seen.push(held.holder);
                     next.extend(self.waiting.iter().map(|(waiting, _)| *waiting).filter(|waiting| waiting.holder == held.holder));
                 }
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn long_cycles_cost_no_more_than_short_ones() {
         let process = |number: usize| Holder::Process(Key::from_word(number as u64 + 1));
-        for (length, expected) in [(MOST_IN_CYCLE, Err(('b', Errno::EDEADLK))), (MOST_IN_CYCLE + 2, Ok(()))] {
+        for (length, expected) in [(MAX_IN_CYCLE, Err(('b', Errno::EDEADLK))), (MAX_IN_CYCLE + 2, Ok(()))] {
             let mut locks = Locks::default();
             for number in 0..length {
                 locks.take(wanted(process(number), true, number as u64, number as u64)).unwrap();
@@ -333,7 +333,7 @@ mod tests {
     fn a_holder_at_its_limit_is_in_nobodys_way() {
         let mut locks = Locks::<u32>::default();
         let taken = (0..).take_while(|at| locks.take(wanted(FIRST, true, 4 * at, 4 * at + 2)).is_ok()).count();
-        assert_eq!(taken, MOST_OF_HOLDER);
+        assert_eq!(taken, MAX_PER_HOLDER);
         assert_eq!(locks.release_part(&wanted(FIRST, true, 1, 1)), Err(Errno::ENOLCK));
         // It gives up and shortens what it has all the same, and another locks and unlocks.
         locks.release_part(&wanted(FIRST, true, 0, 0)).unwrap();

@@ -23,7 +23,7 @@ const MAX_REGIONS: usize = 4096;
 /// looks at all.
 const LOOKS: usize = 8192;
 /// Largest number of runs that are given back in one piece of work.
-const MOST_AT_ONCE: usize = 64;
+const MAX_AT_ONCE: usize = 64;
 
 /// Memory of file contents. The head of this module describes it.
 #[derive(Default)]
@@ -111,7 +111,7 @@ impl Store for Ram {
     }
 
     fn at_once(&self) -> usize {
-        (LOOKS / (1 + self.regions.len() + self.views.pieces())).clamp(1, MOST_AT_ONCE)
+        (LOOKS / (1 + self.regions.len() + self.views.pieces())).clamp(1, MAX_AT_ONCE)
     }
 
     fn discard(&mut self, runs: Vec<(u64, u64)>) {

@@ -19,7 +19,7 @@ const VIEWS: core::ops::Range<u64> = 0x3000_0000_0000..0x7000_0000_0000;
 const STEP: u64 = 1 << 30;
 /// Largest number of mappings in all views. A view that needs one more takes the place of the
 /// oldest, which is faulted in again when it is touched.
-const MOST_SHOWN: usize = 8192;
+const MAX_SHOWN: usize = 8192;
 
 /// Range that is shown in one piece.
 struct Shown {
@@ -129,7 +129,7 @@ impl Views {
         self.last += 1;
         view.shown.insert(low, Shown { size, number: self.last, _mapping: mapping });
         self.shown.insert(self.last, Piece { view: word, offset: low, start, size });
-        while self.shown.len() > MOST_SHOWN && self.forget_oldest() {}
+        while self.shown.len() > MAX_SHOWN && self.forget_oldest() {}
         Ok(())
     }
 

@@ -19,7 +19,7 @@ const PAUSES: [u64; 5] = [1_000_000, 300_000, 2_300_000, 700_000, 4_100_000];
 /// Number of freezes after which a tree is left alone. A tree that loses a part is frozen until it
 /// must have needed the part.
 const MOST: u32 = 7;
-const MOST_LOSSES: u32 = 40;
+const MAX_LOSSES: u32 = 40;
 /// Nanoseconds after which a tree that is left alone hangs.
 const PATIENCE: u64 = 4_000_000_000;
 
@@ -88,7 +88,7 @@ impl Tree {
     /// Serves it to its end, and rebuilds it on the way, without what is to be lost: its status,
     /// and how often that was.
     pub fn run(&mut self, losses: &Losses) -> Result<(u64, u32), String> {
-        let most = if losses.is_empty() { MOST } else { MOST_LOSSES };
+        let most = if losses.is_empty() { MOST } else { MAX_LOSSES };
         loop {
             if let Some(status) = self.server.ended {
                 return Ok((status, self.rebuilt));

@@ -35,7 +35,7 @@ const SPAN: [u64; 2] = [400_000_000, 1_600_000_000];
 const STEPS: u64 = 64;
 
 /// Maximum of threads of one program.
-const MOST_THREADS: usize = 64;
+const MAX_THREADS: usize = 64;
 
 /// Progress of all threads of this program.
 static DONE: AtomicU64 = AtomicU64::new(0);
@@ -44,7 +44,7 @@ static GATE: Lock<()> = Lock::new(());
 /// Nanoseconds of processors that they have had in the span.
 static HAD: AtomicU64 = AtomicU64::new(0);
 /// Threads of the program. The first is the one that each program has.
-static THREADS: [AtomicU64; MOST_THREADS] = [const { AtomicU64::new(nacre_abi::environment::THREAD) }; MOST_THREADS];
+static THREADS: [AtomicU64; MAX_THREADS] = [const { AtomicU64::new(nacre_abi::environment::THREAD) }; MAX_THREADS];
 
 /// Nanoseconds that one of the threads has had.
 fn had(number: usize) -> u64 {

@@ -22,7 +22,7 @@ const PROTECTED: u64 = 256 + 11;
 const AREA: u64 = 0x3000_0000_0000;
 const AREA_SIZE: u64 = 0x2000;
 /// References that are kept.
-const MOST_HELD: usize = 64;
+const MAX_HELD: usize = 64;
 /// Threads that wait for what never comes: more than a monitor has workers.
 const CROWD: usize = 40;
 /// Threads that are destroyed in the middle of a call.
@@ -60,7 +60,7 @@ pub fn run(seed: u64, moves: u64) -> i32 {
     }
     let services = [SERVICE_FILES, SERVICE_MEMORY, SERVICE_CLOCK].into_iter().filter_map(|service| roles::find(service).ok()).collect();
     let random = Random::new(seed);
-    let mut mischief = Mischief { random, services, held: Vec::with_capacity(MOST_HELD), bytes: alloc::vec![0; 1 << 16], dying: 0, undying: false };
+    let mut mischief = Mischief { random, services, held: Vec::with_capacity(MAX_HELD), bytes: alloc::vec![0; 1 << 16], dying: 0, undying: false };
     for _ in 0..moves {
         mischief.step();
     }
@@ -216,8 +216,8 @@ impl Mischief {
 
     fn keep(&mut self, reference: Option<OwnedReference>) {
         let Some(reference) = reference else { return };
-        if self.held.len() == MOST_HELD {
-            let place = self.random.below(MOST_HELD as u64) as usize;
+        if self.held.len() == MAX_HELD {
+            let place = self.random.below(MAX_HELD as u64) as usize;
             self.held[place] = reference;
         } else {
             self.held.push(reference);

@@ -25,7 +25,7 @@ use passing::Passing;
 /// pages at once, and several threads make them.
 const RECENT: usize = 32;
 /// Fewest frames that a bank can work with.
-pub const LEAST_FRAMES: usize = 2 * RECENT;
+pub const MIN_FRAMES: usize = 2 * RECENT;
 /// Pages that come together: those that nobody has touched yet, if there are frames for them, and
 /// those that left together.
 const CLUSTER: u64 = 8;
@@ -120,7 +120,7 @@ pub struct Bank<H, S, P> {
 const NONE: usize = usize::MAX;
 
 impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
-    /// A bank of so many frames, at least [`LEAST_FRAMES`].
+    /// A bank of so many frames, at least [`MIN_FRAMES`].
     pub fn new(hands: H, store: S, policy: P, frames: usize) -> Bank<H, S, P> {
         Bank {
             hands,
@@ -227,7 +227,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         if self.store.keeps_all() {
             return self.store.capacity();
         }
-        self.store.capacity() + (self.frames.len() - LEAST_FRAMES / 2) as u64
+        self.store.capacity() + (self.frames.len() - MIN_FRAMES / 2) as u64
     }
 
     /// Promises that `count` more pages can all be touched and written; false: they might not find

@@ -1,6 +1,6 @@
 //! Files shown by a bank, beside plain arrays of bytes.
 
-use crate::bank::{Bank, LEAST_FRAMES, Trouble};
+use crate::bank::{Bank, MIN_FRAMES, Trouble};
 use crate::generations::Failed;
 use crate::model::Arrays;
 use crate::policy::{Clock, Random};
@@ -58,7 +58,7 @@ fn bank(seed: u64) -> (Tested, [Shared; 2]) {
         file.0.borrow_mut().bytes = vec![*first as u8; COUNT as usize * PAGE - 1000];
         store.add(*first, COUNT, file.clone());
     }
-    (Bank::new(Arrays::new(LEAST_FRAMES, seed), store, Clock::default(), LEAST_FRAMES), files)
+    (Bank::new(Arrays::new(MIN_FRAMES, seed), store, Clock::default(), MIN_FRAMES), files)
 }
 
 fn reach(bank: &mut Tested, page: u64, written: bool) -> Result<usize, Trouble> {

@@ -38,7 +38,7 @@ pub struct Failed;
 /// Blocks of the two heads.
 const HEADS: u64 = 2;
 /// Fewest blocks of a file.
-const LEAST_BLOCKS: u64 = 16;
+const MIN_BLOCKS: u64 = 16;
 /// Bytes of a table's block that are the table's; before them stands the number of the next block.
 const PAYLOAD: usize = PAGE - 8;
 /// Bytes that a table takes for a page, at most: a dataspace of one page with the longest name.

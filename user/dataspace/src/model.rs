@@ -1,6 +1,6 @@
 //! A bank beside a plain array of pages: whatever is read through the bank is what the array holds.
 
-use crate::bank::{Bank, LEAST_FRAMES, Trouble};
+use crate::bank::{Bank, MIN_FRAMES, Trouble};
 use crate::hands::{Hands, Refused};
 use crate::policy::{Clock, Fifo, Policy, Random};
 use crate::store::{Compressed, Full, Lost, Store};
@@ -118,7 +118,7 @@ fn reach<S: Store>(bank: &mut Bank<Arrays, S, Any>, page: u64, written: bool, en
 const PAGES: u64 = 300;
 
 fn run<S: Store>(seed: u64, policy: Any, store: S, chaos: bool) -> Bank<Arrays, S, Any> {
-    let (mut random, frames) = (Random::new(seed), LEAST_FRAMES + 8);
+    let (mut random, frames) = (Random::new(seed), MIN_FRAMES + 8);
     let mut plain = vec![[0u8; PAGE]; PAGES as usize];
     let mut bank = Bank::new(Arrays::new(frames, seed), store, policy, frames);
     bank.hands().refuses = seed % 2 == 1;
@@ -179,7 +179,7 @@ fn so_it_is_with_pages_made_smaller() {
 #[test]
 fn a_full_store_is_trouble_for_who_wants_more_and_for_nobody_else() {
     for policy in policies(3) {
-        let frames = LEAST_FRAMES;
+        let frames = MIN_FRAMES;
         let mut bank = Bank::new(Arrays::new(frames, 0), Plain { limit: 10, ..Plain::default() }, policy, frames);
         assert!(!bank.promise(bank.most() + 1));
         let mut written = 0;
@@ -206,7 +206,7 @@ fn a_full_store_is_trouble_for_who_wants_more_and_for_nobody_else() {
 
 #[test]
 fn a_page_that_the_store_has_lost_is_trouble_and_no_more() {
-    let frames = LEAST_FRAMES;
+    let frames = MIN_FRAMES;
     let mut bank = Bank::new(Arrays::new(frames, 0), Plain { limit: 100, ..Plain::default() }, Box::new(Fifo::default()) as Any, frames);
     for page in 0..100 {
         let frame = reach(&mut bank, page, true, page + 1).unwrap();
@@ -244,7 +244,7 @@ fn the_clock_keeps_what_is_used() {
 #[test]
 fn neighbours_come_back_together() {
     for policy in policies(5).into_iter().take(2) {
-        let frames = 4 * LEAST_FRAMES;
+        let frames = 4 * MIN_FRAMES;
         let mut bank = Bank::new(Arrays::new(frames, 0), Plain { limit: 1000, ..Plain::default() }, policy, frames);
         for page in 0..1000u64 {
             let frame = reach(&mut bank, page, true, 1000).unwrap();

@@ -1,6 +1,6 @@
 //! Dataspaces of four managers beside plain arrays of pages.
 
-use crate::bank::{Bank, LEAST_FRAMES, Trouble};
+use crate::bank::{Bank, MIN_FRAMES, Trouble};
 use crate::homes::Access;
 use crate::model::{Any, Arrays};
 use crate::policy::{Clock, Fifo, Random};
@@ -16,7 +16,7 @@ type Tested = Spaces<Arrays, AnyStore, Any>;
 fn spaces(seed: u64) -> Tested {
     let bank = |frames: usize, store: u64, policy: Any| Bank::new(Arrays::new(frames, seed), Box::new(Compressed::new(store)) as AnyStore, policy, frames);
     let runs = Bank::with_homes(Arrays::new(100, seed), Box::new(Compressed::new(0)) as AnyStore, Box::new(Fifo::default()) as Any, 100, Access::Memory);
-    let banks = vec![bank(LEAST_FRAMES, 2 << 20, Box::new(Clock::default())), bank(LEAST_FRAMES + 16, 1 << 20, Box::new(Fifo::default())), bank(200, 0, Box::new(Random::new(seed))), runs];
+    let banks = vec![bank(MIN_FRAMES, 2 << 20, Box::new(Clock::default())), bank(MIN_FRAMES + 16, 1 << 20, Box::new(Fifo::default())), bank(200, 0, Box::new(Random::new(seed))), runs];
     Spaces::new(banks, 1 << 20)
 }
 

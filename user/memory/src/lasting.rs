@@ -10,7 +10,7 @@ use nacre_proto::Errno;
 /// Nanoseconds without an event after which a generation is written.
 const QUIET: u64 = 500_000_000;
 /// Events after which one is written in any case.
-const MOST_EVENTS: u32 = 1024;
+const MAX_EVENTS: u32 = 1024;
 
 /// Changes that are to be written, and when.
 #[derive(Default)]
@@ -37,7 +37,7 @@ impl Keeper {
     /// Counts one more event. Returns true if what was changed is to be written now.
     pub(crate) fn is_due(&mut self) -> bool {
         self.lasting.events += u32::from(self.lasting.changed || self.files.changed);
-        let is_due = self.lasting.events > MOST_EVENTS;
+        let is_due = self.lasting.events > MAX_EVENTS;
         if is_due {
             self.lasting.events = 0;
         }

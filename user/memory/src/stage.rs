@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_abi::PAGE_SIZE;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_dataspaces::bank::LEAST_FRAMES;
+use nacre_dataspaces::bank::MIN_FRAMES;
 use nacre_dataspaces::store::Saved;
 use nacre_dataspaces::policy::Random;
 use nacre_dataspaces::{Access, Bank, Counts, Policy, Store};
@@ -109,7 +109,7 @@ pub fn kernel(what: &'static str) -> impl Fn(Status) -> String {
 
 /// Frames for so many bytes.
 pub fn frames(bytes: u64) -> u64 {
-    (bytes / PAGE_SIZE).max(LEAST_FRAMES as u64)
+    (bytes / PAGE_SIZE).max(MIN_FRAMES as u64)
 }
 
 /// Returns the shares of stores and of the child when there are so many frames.

@@ -47,7 +47,7 @@ fn random(arguments: &Arguments, number: u64) -> [u8; 16] {
 }
 
 /// Scripts whose interpreters are scripts, at most.
-const MOST_SCRIPTS: usize = 5;
+const MAX_SCRIPTS: usize = 5;
 
 /// The words that run a script at `path`: its interpreter, the one argument that its first line may
 /// have, the script, and its own arguments. `None` if it names no interpreter.
@@ -63,7 +63,7 @@ fn interpreted(line: &str, path: &[u8], command: &[&[u8]]) -> Option<Vec<Vec<u8>
 /// interpreter.
 pub fn spawn<S: ResourceSource>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, SpawnError> {
     let mut words: Vec<Vec<u8>> = command.iter().map(|word| word.to_vec()).collect();
-    for _ in 0..MOST_SCRIPTS {
+    for _ in 0..MAX_SCRIPTS {
         let slices: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
         let (path, line) = match find(supplier, &slices, number, arguments, ports) {
             Err((path, SpawnError::Script(line))) => (path, line),

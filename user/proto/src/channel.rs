@@ -141,7 +141,7 @@ pub fn terminal_as_file(number: u64, is_slave: bool) -> Status {
 }
 
 /// Maximum size of a socket's message with all its parts, in bytes.
-pub const MOST_MESSAGE: usize = 212_960;
+pub const MAX_MESSAGE: usize = 212_960;
 
 /// Words of [`send`].
 #[derive(Clone, Copy, Debug, Default)]

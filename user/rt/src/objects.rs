@@ -16,7 +16,7 @@ const AREAS_START: u64 = 0x7f80_0000_0000;
 /// Pages of the first further area; each is twice as large as the one before.
 const FIRST_PAGES: u64 = 16;
 /// Pages of the largest.
-const MOST_PAGES: u64 = 1024;
+const MAX_PAGES: u64 = 1024;
 
 /// Memory that the next growth takes.
 struct Growth {
@@ -63,7 +63,7 @@ impl Growth {
         }
         GROWN.fetch_add(1, Ordering::Release);
         self.start += size;
-        self.pages = (2 * self.pages).min(MOST_PAGES);
+        self.pages = (2 * self.pages).min(MAX_PAGES);
         self.set_aside();
         Ok(())
     }

@@ -15,7 +15,7 @@ const PIECE: u64 = 5_000_000;
 const AWHILE: u64 = 200_000;
 /// Maximum number of threads of a client that wait for their turn. Threads beyond it are given no
 /// time.
-const MOST_THREADS: usize = 4096;
+const MAX_THREADS: usize = 4096;
 /// Slots for threads that are there from the start, so that others who take all memory do not keep
 /// the first threads from running.
 const SPARE_SLOTS: usize = 64;
@@ -85,7 +85,7 @@ impl<P: Policy> State<P> {
     /// A thread of a client is ready. One that is `first` was told that a port of its has no
     /// references any more, and goes before the one that let the last go.
     fn add(&mut self, client: usize, thread: OwnedReference, first: bool) {
-        let Some(queue) = self.clients.get_mut(client).filter(|queue| queue.ready.len() < MOST_THREADS) else { return };
+        let Some(queue) = self.clients.get_mut(client).filter(|queue| queue.ready.len() < MAX_THREADS) else { return };
         let ready = Ready { thread, used: 0 };
         if first { queue.ready.push_front(ready) } else { queue.ready.push_back(ready) }
         self.policy.add(client);
@@ -104,7 +104,7 @@ impl<P: Policy> Scheduler<P> {
     pub fn new(policy: P, port: Port, clients: usize) -> Option<Scheduler<P>> {
         let queue = |_| {
             let mut ready = VecDeque::new();
-            ready.try_reserve_exact(MOST_THREADS).ok()?;
+            ready.try_reserve_exact(MAX_THREADS).ok()?;
             Some(Queue { ready, running: 0 })
         };
         let clients = (0..clients).map(queue).collect::<Option<_>>()?;

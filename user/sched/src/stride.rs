@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 const SCALE: u128 = 1 << 20;
 /// Maximum by which a clock may be behind. A client that cannot use its share, because it has fewer
 /// threads than processors would be its due, does not get all of it at once when it has more.
-const MOST_BEHIND: u128 = 100_000_000 * SCALE;
+const MAX_BEHIND: u128 = 100_000_000 * SCALE;
 
 struct Client {
     weight: u64,
@@ -58,7 +58,7 @@ impl Policy for Stride {
         let wanting = self.clients.iter_mut().enumerate().filter(|(number, client)| client.wants && free(*number));
         let (number, first) = wanting.min_by_key(|(_, client)| client.clock)?;
         self.now = self.now.max(first.clock);
-        first.clock = first.clock.max(self.now.saturating_sub(MOST_BEHIND));
+        first.clock = first.clock.max(self.now.saturating_sub(MAX_BEHIND));
         Some(number)
     }
 

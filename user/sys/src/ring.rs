@@ -27,7 +27,7 @@ use crate::raw;
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
 /// Maximum number of pages of a ring.
-pub const MOST_PLACES: u64 = 256;
+pub const MAX_PLACES: u64 = 256;
 /// Places for words about those who use the ring.
 pub const SEATS: usize = 64;
 /// Attempts of a read. An attempt fails if another reader was faster.
@@ -120,7 +120,7 @@ pub const fn size(places: u64) -> u64 {
 impl Ring {
     /// The ring of `places` pages in a window of [`size`] bytes.
     pub fn new(window: Window, places: u64) -> Option<Ring> {
-        if places > MOST_PLACES || !places.is_power_of_two() || window.size() < size(places) || window.start() % 64 != 0 {
+        if places > MAX_PLACES || !places.is_power_of_two() || window.size() < size(places) || window.start() % 64 != 0 {
             return None;
         }
         Some(Ring { window, places, words: raw::shared_words(window)?, halves: raw::shared_halves(window)? })
@@ -152,7 +152,7 @@ impl Ring {
     /// been read keeps its word until it is used the second time from then.
     #[inline(always)]
     fn page(&self, page: u64) -> &'static AtomicU32 {
-        &self.halves[(at::PAGES / 4 + page % (2 * MOST_PLACES)) as usize]
+        &self.halves[(at::PAGES / 4 + page % (2 * MAX_PLACES)) as usize]
     }
 
     fn place(&self, page: u64, offset: u64) -> u64 {

@@ -182,7 +182,7 @@ impl Process {
         }
         // One of each of the first numbers for the process and for each of its threads: a thread's
         // are bounded too.
-        if signal.thread != 0 && self.queue.len() as u64 >= 2 * super::MOST_SIGNALS {
+        if signal.thread != 0 && self.queue.len() as u64 >= 2 * super::MAX_SIGNALS {
             return Err(Errno::EAGAIN);
         }
         self.queue.push_back(signal);

@@ -1,6 +1,6 @@
 //! Pages that left together come back together; pages that chance puts away.
 
-use super::{Bank, CLUSTER, LEAST_FRAMES, Place, standing};
+use super::{Bank, CLUSTER, MIN_FRAMES, Place, standing};
 use crate::hands::Hands;
 use crate::policy::{Choice, Policy, Random};
 use crate::store::Store;
@@ -9,12 +9,12 @@ use crate::store::Store;
 const TOGETHER: u64 = 4 * CLUSTER;
 /// Fewest frames of a bank that brings pages together: with fewer, what comes along takes the place
 /// of what is used.
-const LEAST_FOR_CLUSTERS: usize = 4 * LEAST_FRAMES;
+const MIN_FOR_CLUSTERS: usize = 4 * MIN_FRAMES;
 
 impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     /// Pages behind one that was brought come too, up to `end`, if they left when it did.
     pub(super) fn bring_along(&mut self, first: u64, left: u64, end: u64) {
-        if self.frames.len() < LEAST_FOR_CLUSTERS {
+        if self.frames.len() < MIN_FOR_CLUSTERS {
             return;
         }
         for page in first + 1..end.min((first / CLUSTER + 1) * CLUSTER) {

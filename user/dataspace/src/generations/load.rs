@@ -3,7 +3,7 @@
 use super::head::{self, Found, Head};
 use super::table;
 use crate::store::Saved;
-use super::{Blocks, Failed, Generations, HEADS, KEPT, LEAST_BLOCKS, NEXT, Opened, PAYLOAD, USED, checksum};
+use super::{Blocks, Failed, Generations, HEADS, KEPT, MIN_BLOCKS, NEXT, Opened, PAYLOAD, USED, checksum};
 use crate::{PAGE, Page};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -32,7 +32,7 @@ pub enum Unusable {
 impl fmt::Display for Unusable {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unusable::Small => write!(to, "has fewer than {} KiB", LEAST_BLOCKS * PAGE as u64 >> 10),
+            Unusable::Small => write!(to, "has fewer than {} KiB", MIN_BLOCKS * PAGE as u64 >> 10),
             Unusable::Foreign => write!(to, "holds something else than persistent memory, and is not overwritten"),
             Unusable::Version(version) => write!(to, "was written by version {version}, and this one reads version {}", head::VERSION),
             Unusable::CutOff(blocks) => write!(to, "was cut off: it had {} KiB", blocks.saturating_mul(PAGE as u64) >> 10),
@@ -51,7 +51,7 @@ impl From<Failed> for Unusable {
 /// Opens a file.
 pub fn open<B: Blocks>(blocks: B) -> Result<Opened<B>, Unusable> {
     let count = blocks.count();
-    if count < LEAST_BLOCKS {
+    if count < MIN_BLOCKS {
         return Err(Unusable::Small);
     }
     let mut store = empty(blocks, count)?;

@@ -18,7 +18,7 @@ use crate::raw::thread_block::Woken;
 use crate::state::signals::dispositions::{Action, Fate};
 use crate::state::signals::pending::SI_TKILL;
 
-const LEAST_ALTERNATE_STACK: u64 = 2048;
+const MIN_ALTERNATE_STACK: u64 = 2048;
 
 /// A signal's number, of which only 32 bits count.
 pub fn checked(signal: u64) -> Result<u64, Errno> {
@@ -243,7 +243,7 @@ pub fn sigaltstack(process: &mut Process, frame: &mut Frame) -> Answer {
             return Err(EINVAL);
         }
         let disable = flags & SS_DISABLE != 0;
-        if !disable && size < LEAST_ALTERNATE_STACK {
+        if !disable && size < MIN_ALTERNATE_STACK {
             return Err(ENOMEM);
         }
         start.checked_add(size).ok_or(EFAULT)?;

@@ -19,7 +19,7 @@ use crate::state::credentials::Identity;
 use crate::state::files::descriptor_table::Descriptors;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::proc_node::{Node, Shown, Target};
-use crate::state::limits::{Limits, MOST_DESCRIPTORS};
+use crate::state::limits::{Limits, MAX_DESCRIPTORS};
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::{Area, Map};
 use crate::state::memory::mapped_part::{Fill, Part, read_only};
@@ -188,7 +188,7 @@ pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) ->
     process.descriptors = Descriptors::new();
     for one in &data.descriptors {
         let file = files.get(one.file as usize).ok_or(EINVAL)?.clone();
-        process.descriptors.replace(one.number, file, one.close_on_exec, MOST_DESCRIPTORS as usize)?;
+        process.descriptors.replace(one.number, file, one.close_on_exec, MAX_DESCRIPTORS as usize)?;
     }
     process.current = data.current.and_then(|number| files.get(number as usize).cloned());
     process.lock_owner = data.lock_owner.map(|number| given.take(number)).transpose()?;

@@ -8,7 +8,7 @@ use crate::state::memory::shared_word::Meeting;
 use crate::state::threads::thread::Thread;
 
 /// Maximum number of entries of a robust list.
-const MOST_ROBUST: usize = 2048;
+const MAX_ROBUST: usize = 2048;
 
 /// Checks the address of a word; its value.
 pub(crate) fn value_at(process: &mut Process, address: u64) -> Result<u32, Errno> {
@@ -104,7 +104,7 @@ pub fn release_robust(process: &mut Process) {
         return;
     }
     let Ok([mut entry, offset, pending]) = process.memory.read_words(head) else { return };
-    for _ in 0..MOST_ROBUST {
+    for _ in 0..MAX_ROBUST {
         let current = entry & !1;
         if current == head {
             break;

@@ -21,7 +21,7 @@ pub const USUAL_STACK: u64 = 1 << 20;
 /// Bytes that who is not privileged may lock at first.
 const USUAL_LOCKED: u64 = 8 << 20;
 /// Maximum number of descriptors of a process.
-pub const MOST_DESCRIPTORS: u64 = 1 << 20;
+pub const MAX_DESCRIPTORS: u64 = 1 << 20;
 /// Default limits of descriptors, soft and hard.
 const USUAL_DESCRIPTORS: [u64; 2] = [1024, 4096];
 
@@ -112,7 +112,7 @@ impl Limits {
         if soft > hard {
             return Err(EINVAL);
         }
-        if hard > place[1] && !may_raise || resource == DESCRIPTORS && hard > MOST_DESCRIPTORS {
+        if hard > place[1] && !may_raise || resource == DESCRIPTORS && hard > MAX_DESCRIPTORS {
             return Err(EPERM);
         }
         *place = [soft, hard];
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(limits.descriptors(), 10);
         assert_eq!(limits.set(7, [10, 21], false), Err(EPERM));
         assert_eq!(limits.set(7, [10, 21], true), Ok(()));
-        assert_eq!(limits.set(7, [10, MOST_DESCRIPTORS + 1], true), Err(EPERM));
+        assert_eq!(limits.set(7, [10, MAX_DESCRIPTORS + 1], true), Err(EPERM));
         assert_eq!(limits.set(7, [11, 10], false), Err(EINVAL));
         assert_eq!(limits.get(16), Err(EINVAL));
     }

@@ -11,7 +11,7 @@ use crate::operations::files::readiness::{FOR_EVER, MILLISECOND, ready, wait, wa
 use crate::operations::signal_setup;
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
-use crate::state::limits::MOST_DESCRIPTORS;
+use crate::state::limits::MAX_DESCRIPTORS;
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -153,7 +153,7 @@ fn select_for(process: &mut Process, count: u64, addresses: [u64; 3], timeout: u
     if count < 0 {
         return Err(EINVAL);
     }
-    let count = (count as usize).min(MOST_DESCRIPTORS as usize);
+    let count = (count as usize).min(MAX_DESCRIPTORS as usize);
     let words = count.div_ceil(64);
     let [read, write, except] = addresses;
     let wanted = [read_set(process, read, words)?, read_set(process, write, words)?, read_set(process, except, words)?];

@@ -107,7 +107,7 @@ pub fn pwrite64(process: &mut Process, frame: &mut Frame) -> Answer {
 /// Reads once, into all pieces that can be written: what comes when it comes may not be asked for
 /// twice.
 fn read_scattered(process: &mut Process, file: &OpenFile, offset: u64, pieces: &[(u64, u64)]) -> Answer {
-    const MOST_GATHERED: u64 = 0x4_0000;
+    const MAX_GATHERED: u64 = 0x4_0000;
     let mut room: u64 = 0;
     for (address, size) in pieces {
         match usable(process, *address, *size, Rights::WRITE) {
@@ -122,8 +122,8 @@ fn read_scattered(process: &mut Process, file: &OpenFile, offset: u64, pieces: &
         }
     }
     let mut bytes = Vec::new();
-    bytes.try_reserve_exact(room.min(MOST_GATHERED) as usize).map_err(|_| ENOMEM)?;
-    bytes.resize(room.min(MOST_GATHERED) as usize, 0);
+    bytes.try_reserve_exact(room.min(MAX_GATHERED) as usize).map_err(|_| ENOMEM)?;
+    bytes.resize(room.min(MAX_GATHERED) as usize, 0);
     let count = process.read(file, offset, &mut bytes)?;
     process.memory.scatter(pieces, &bytes[..count])?;
     Ok(count as u64)

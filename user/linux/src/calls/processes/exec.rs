@@ -38,7 +38,7 @@ const LONGEST: u64 = 128 << 10;
 /// Maximum size of all arguments and the environment, with their addresses.
 const MOST: u64 = 2 << 20;
 /// Maximum size of the command that the manager is told.
-const MOST_NAMES: usize = 1040;
+const MAX_NAMES: usize = 1040;
 /// Bytes of the stack that a program starts with, beside its arguments: it grows.
 const STACK: u64 = 64 << 10;
 /// Scripts whose interpreters are scripts, at most.
@@ -359,7 +359,7 @@ fn name(path: &[u8]) -> [u8; 16] {
 fn names(name: &[u8; 16], arguments: &[Vec<u8>]) -> Vec<u8> {
     let size = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     let mut names: Vec<u8> = [&name[..size]].into_iter().chain(slices(arguments)).flat_map(|word| word.iter().copied().chain([0])).collect();
-    names.truncate(MOST_NAMES);
+    names.truncate(MAX_NAMES);
     names
 }
 

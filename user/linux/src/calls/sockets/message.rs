@@ -22,11 +22,11 @@ use nacre_abi::Rights;
 const MOST: u64 = 0x7fff_f000;
 /// Bytes of a `struct mmsghdr`, and most of them in a call.
 const SEVERAL: u64 = 64;
-const MOST_SEVERAL: u64 = 1024;
+const MAX_SEVERAL: u64 = 1024;
 /// Maximum number of bytes that one call receives into several pieces.
-const MOST_GATHERED: u64 = 1 << 20;
+const MAX_GATHERED: u64 = 1 << 20;
 /// Maximum number of control bytes of a message.
-const MOST_CONTROL: u64 = 20480;
+const MAX_CONTROL: u64 = 20480;
 /// Offsets of the control bytes' size and of the flags in a `struct msghdr`.
 const CONTROL_SIZE: u64 = 40;
 const FLAGS: u64 = 48;
@@ -44,7 +44,7 @@ pub fn sendto(process: &mut Process, frame: &mut Frame) -> Answer {
 
 fn send_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u64, flags: u64) -> Answer {
     let header = Header::read(process, at)?;
-    if header.control_size > MOST_CONTROL {
+    if header.control_size > MAX_CONTROL {
         return Err(Errno::ENOBUFS);
     }
     let beside = match header.control {
@@ -92,7 +92,7 @@ pub fn sendmsg(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn sendmmsg(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, at, count, flags, ..] = frame.arguments();
     let (file, socket) = socket_at(process, descriptor)?;
-    for index in 0..(count & 0xffff_ffff).min(MOST_SEVERAL) {
+    for index in 0..(count & 0xffff_ffff).min(MAX_SEVERAL) {
         let at = at + SEVERAL * index;
         match send_header(process, &file, socket, at, flags) {
             Ok(size) => process.memory.write_half(at + 56, size as u32)?,
@@ -100,7 +100,7 @@ pub fn sendmmsg(process: &mut Process, frame: &mut Frame) -> Answer {
             Err(_) => return Ok(index),
         }
     }
-    Ok((count & 0xffff_ffff).min(MOST_SEVERAL))
+    Ok((count & 0xffff_ffff).min(MAX_SEVERAL))
 }
 
 /// `recvfrom(descriptor, buffer, size, flags, address, address size)`.
@@ -137,7 +137,7 @@ fn receive_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u6
             receive(process, file, socket, into, (most, how))?
         }
         _ => {
-            let room = used.iter().fold(0u64, |sum, piece| sum.saturating_add(piece.1)).min(MOST_GATHERED);
+            let room = used.iter().fold(0u64, |sum, piece| sum.saturating_add(piece.1)).min(MAX_GATHERED);
             let mut buffer = vec![0; room as usize];
             let received = receive(process, file, socket, &mut buffer, (most, how))?;
             process.memory.scatter(&header.pieces, &buffer[..received.count])?;
@@ -178,7 +178,7 @@ pub fn recvmmsg(process: &mut Process, frame: &mut Frame) -> Answer {
         None => None,
     };
     let (file, socket) = socket_at(process, descriptor)?;
-    let count = (count & 0xffff_ffff).min(MOST_SEVERAL);
+    let count = (count & 0xffff_ffff).min(MAX_SEVERAL);
     let mut how = flags & !MSG_WAITFORONE;
     for index in 0..count {
         let at = at + SEVERAL * index;

@@ -20,7 +20,7 @@ use nacre_proto::flags::{MSG_CREDENTIALS, MSG_DONTWAIT};
 
 /// Buffer sizes in bytes: default, minimum and maximum.
 const BUFFER: u32 = 212_992;
-const LEAST_BUFFERS: [u32; 2] = [4608, 2304];
+const MIN_BUFFERS: [u32; 2] = [4608, 2304];
 
 /// A limit as a `timeval`.
 fn timeval(limit: u64) -> Vec<u8> {
@@ -124,5 +124,5 @@ fn set(process: &Process, options: &mut Options, option: u32, (at, size): (u64, 
 
 /// Linux keeps twice what is asked for.
 fn set_buffer(options: &mut Options, which: usize, size: u32) {
-    options.buffers[which] = (size.min(i32::MAX as u32 / 2) * 2).max(LEAST_BUFFERS[which]);
+    options.buffers[which] = (size.min(i32::MAX as u32 / 2) * 2).max(MIN_BUFFERS[which]);
 }

@@ -11,7 +11,7 @@ use nacre_proto::structures::Status;
 use nacre_sys::Reference;
 
 /// Maximum number of symbolic links in a path.
-const MOST_LINKS: u32 = 40;
+const MAX_LINKS: u32 = 40;
 
 /// The status of what a path leads to from a directory, or of a link at its end.
 pub fn look(from: Reference, path: &[u8]) -> Result<Status, Errno> {
@@ -58,7 +58,7 @@ impl Walk {
     /// Goes on where a symbolic link leads.
     pub fn follow(&mut self, path: &[u8], root: Reference) -> Result<(), Errno> {
         self.links += 1;
-        if self.links > MOST_LINKS {
+        if self.links > MAX_LINKS {
             return Err(ELOOP);
         }
         let mut target = [0; PATH_MAX as usize];

@@ -40,7 +40,7 @@ const LIMITS: [(&str, &str); 16] = [
     ("Max realtime timeout", "us"),
 ];
 /// Bytes of a title that a program has written over its arguments, at most, as on Linux.
-const MOST_TITLE: u64 = 4096;
+const MAX_TITLE: u64 = 4096;
 const MOUNTS: &str = "nacre / tmpfs rw,relatime 0 0\nproc /proc proc rw,nosuid,nodev,noexec,relatime 0 0\n";
 const MOUNTINFO: &str = "1 0 0:1 / / rw,relatime - tmpfs nacre rw\n2 1 0:21 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw\n";
 
@@ -215,7 +215,7 @@ fn title(process: &Process) -> Option<Vec<u8>> {
         return None;
     }
     let (start, end) = (process.strings[0], process.strings[1].max(process.strings[3]));
-    let bytes = process.memory.readable(start, end.checked_sub(start)?.min(MOST_TITLE)).ok()?;
+    let bytes = process.memory.readable(start, end.checked_sub(start)?.min(MAX_TITLE)).ok()?;
     let size = bytes.iter().position(|byte| *byte == 0).map_or(bytes.len(), |zero| zero + 1);
     Some(bytes[..size].to_vec())
 }

@@ -18,7 +18,7 @@ const HEADER: usize = 16;
 /// Bytes of a `struct ucred`.
 const CREDENTIALS: usize = 12;
 /// Maximum number of descriptors in one message.
-const MOST_FILES: usize = 253;
+const MAX_FILES: usize = 253;
 /// Bytes that say what kind of file a reference is.
 pub const RECORD: usize = 8;
 
@@ -59,7 +59,7 @@ pub fn parse(process: &mut Process, mut bytes: &[u8]) -> Result<Outgoing, Errno>
 
 fn add_files(process: &Process, files: &mut Vec<Rc<OpenFile>>, data: &[u8]) -> Result<(), Errno> {
     let numbers = data.chunks_exact(4).map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
-    if files.len() + numbers.len() > MOST_FILES {
+    if files.len() + numbers.len() > MAX_FILES {
         return Err(EINVAL);
     }
     for number in numbers {
@@ -123,7 +123,7 @@ impl Incoming {
     pub fn files(&self, with_credentials: bool) -> usize {
         let before = if with_credentials { (HEADER + CREDENTIALS).next_multiple_of(8) as u64 } else { 0 };
         let room = self.room.saturating_sub(before);
-        (room.saturating_sub(HEADER as u64) / 4).min(MOST_FILES as u64) as usize
+        (room.saturating_sub(HEADER as u64) / 4).min(MAX_FILES as u64) as usize
     }
 
     /// Writes one `cmsghdr`, cut off where there is no room.

@@ -5,7 +5,7 @@ use crate::process::Process;
 use alloc::vec::Vec;
 
 /// Maximum number of pieces of a message's bytes.
-const MOST_PIECES: u64 = 1024;
+const MAX_PIECES: u64 = 1024;
 
 /// A `struct msghdr`.
 pub struct Header {
@@ -29,7 +29,7 @@ impl Header {
         if name_size as i32 > 0x7fff_fff0 || (name_size as i32) < 0 {
             return Err(EINVAL);
         }
-        if count > MOST_PIECES {
+        if count > MAX_PIECES {
             return Err(Errno::EMSGSIZE);
         }
         let pieces = process.memory.vectors(pieces, count)?;

@@ -108,7 +108,7 @@ fn send_message(process: &mut Process, file: &OpenFile, data: &[u8], sending: &S
 fn send_parts(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sending, signature: channel::Outgoing) -> Result<usize, Errno> {
     let files = &sending.beside.files;
     let count = data.len().div_ceil(PART).max(files.len().div_ceil(SLOTS)).max(1);
-    if data.len() > channel::MOST_MESSAGE {
+    if data.len() > channel::MAX_MESSAGE {
         return Err(Errno::EMSGSIZE);
     }
     // A message in parts is tried once.

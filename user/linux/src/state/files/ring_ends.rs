@@ -77,7 +77,7 @@ pub struct Joined {
 impl Joined {
     pub fn ask(end: Reference, way: u64) -> Result<Joined, Errno> {
         let reply = channel::share(end, way)?;
-        let place = Place::take(ring::size(reply.places.min(ring::MOST_PLACES))).ok_or(ENOMEM)?;
+        let place = Place::take(ring::size(reply.places.min(ring::MAX_PLACES))).ok_or(ENOMEM)?;
         let window = place.window();
         let region = Region::through(reply.region.handle());
         let mapping = OwnedMapping::new(Space::SELF, window.start(), window.size(), region, 0, Rights::READ.union(Rights::WRITE)).map_err(|_| ENOMEM)?;

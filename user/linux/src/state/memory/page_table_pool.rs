@@ -15,7 +15,7 @@ pub const AT_ONCE: u64 = 512;
 pub const SPARE: u64 = 4;
 /// Maximum number of pages that a fork's child is born with. Each costs its parent some 400
 /// instructions. The child donates further pages itself.
-pub const MOST_BORN: u64 = 64;
+pub const MAX_BORN: u64 = 64;
 
 /// Estimate of the page tables in use.
 #[derive(Clone, Copy)]
@@ -53,7 +53,7 @@ impl Tables {
 
     /// Returns the number of pages that a fork's child is born with.
     pub fn for_child(self) -> u64 {
-        (self.bound + SPARE).clamp(Tables::FEWEST, MOST_BORN)
+        (self.bound + SPARE).clamp(Tables::FEWEST, MAX_BORN)
     }
 
     /// Returns the end of an area, as far as its tables are needed at a time.

@@ -5,7 +5,7 @@ use crate::services::segment::Segment;
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::{Fill, HIGHEST, LOWEST};
-use crate::state::memory::page_table_pool::{AT_ONCE, MOST_BORN, OWN, SPARE, needed};
+use crate::state::memory::page_table_pool::{AT_ONCE, MAX_BORN, OWN, SPARE, needed};
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_sys::{OwnedMapping, Region, Space};
 
@@ -31,7 +31,7 @@ impl Memory {
 
     /// Checks the tables at the start of a fork's child, whose parent has given it only some.
     pub fn check_tables(&mut self) {
-        if self.tables.pages >= MOST_BORN {
+        if self.tables.pages >= MAX_BORN {
             self.count_tables();
         }
     }

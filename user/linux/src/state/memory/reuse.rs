@@ -12,7 +12,7 @@ use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_sys::memory;
 
 /// Number of pages above which clearing them costs more than reuse gains.
-const MOST_TOUCHED: u64 = 32;
+const MAX_TOUCHED: u64 = 32;
 
 impl Part {
     /// Returns true if the part shows memory that came with the environment and that no other
@@ -25,7 +25,7 @@ impl Part {
     /// Fills what may have been written with zeros; whether there was so little that it is worth
     /// it.
     fn wipe(&mut self) -> Result<bool, Errno> {
-        let (mut at, end, mut left) = (self.state.start, self.state.start + self.state.size, MOST_TOUCHED * PAGE_SIZE);
+        let (mut at, end, mut left) = (self.state.start, self.state.start + self.state.size, MAX_TOUCHED * PAGE_SIZE);
         while let Some(touched) = memory::touched(at, end) {
             let size = touched.end.min(end) - touched.start;
             if size > left {

@@ -30,7 +30,7 @@ impl Meeting {
         let mut points = self.segment.points.borrow_mut();
         let known = points.iter().position(|point| point.offset == self.offset);
         let index = known.or_else(|| {
-            let has_room = points.len() < MOST_POINTS && points.try_reserve(1).is_ok();
+            let has_room = points.len() < MAX_POINTS && points.try_reserve(1).is_ok();
             has_room.then(|| points.push(Point { offset: self.offset, used: 0, condition: None }))?;
             Some(points.len() - 1)
         })?;
@@ -58,7 +58,7 @@ impl Meeting {
 /// Number of waits and wakes after which the library asks for the condition.
 const FIRST: u32 = 16;
 /// Maximum number of counted words of a segment.
-const MOST_POINTS: usize = 64;
+const MAX_POINTS: usize = 64;
 /// Maximum number of threads that one call of the kernel wakes, and of such calls.
 const WOKEN: u64 = 64;
 const CALLS: usize = 64;

@@ -20,7 +20,7 @@ const USUAL: u32 = 16_384;
 const COPY: u64 = 0o40000;
 const LOOKS: Looks = Looks { at: 11, at_any: 13, all: 12 };
 /// Index of the capacity in the structure, in words behind the permissions.
-const MOST_BYTES: u64 = 5;
+const MAX_BYTES: u64 = 5;
 
 /// `msgget(key, flags)`.
 pub fn msgget(process: &mut Process, frame: &mut Frame) -> Answer {
@@ -74,7 +74,7 @@ pub fn msgctl(process: &mut Process, frame: &mut Frame) -> Answer {
         }
         _ => vec![0; 9],
     };
-    if let Some(answer) = system_v::control(process, KEYED_MESSAGES, (number, command, address), &LOOKS, Some(MOST_BYTES), tell) {
+    if let Some(answer) = system_v::control(process, KEYED_MESSAGES, (number, command, address), &LOOKS, Some(MAX_BYTES), tell) {
         return answer;
     }
     if command != IPC_INFO && command != LOOKS.all {

@@ -16,8 +16,8 @@ use nacre_sys::ipc::{Buffers, Message};
 
 /// Bytes of a `sembuf`, and most of them.
 const OPERATION: u64 = 6;
-const MOST_OPERATIONS: u64 = 500;
-const MOST_OF_SET: u32 = 32_000;
+const MAX_OPERATIONS: u64 = 500;
+const MAX_PER_SET: u32 = 32_000;
 const HIGHEST: u32 = 32_767;
 const GETPID: u32 = 11;
 const GETVAL: u32 = 12;
@@ -31,7 +31,7 @@ const LOOKS: Looks = Looks { at: 18, at_any: 20, all: 19 };
 /// `semget(key, count, flags)`.
 pub fn semget(process: &mut Process, frame: &mut Frame) -> Answer {
     let [name, count, flags, ..] = frame.arguments();
-    let count = u32::try_from(count as i32).ok().filter(|count| *count <= MOST_OF_SET).ok_or(EINVAL)?;
+    let count = u32::try_from(count as i32).ok().filter(|count| *count <= MAX_PER_SET).ok_or(EINVAL)?;
     let port = restore_state::keyed(process)?;
     Ok(keyed::get(port, KEYED_SEMAPHORES, key(name), count.into(), flags & 0xffff_ffff)?.number)
 }
@@ -54,7 +54,7 @@ fn operate(process: &mut Process, number: u64, address: u64, count: u64, limit: 
     if count == 0 || (number as i32) < 0 {
         return Err(EINVAL);
     }
-    if count > MOST_OPERATIONS {
+    if count > MAX_OPERATIONS {
         return Err(E2BIG);
     }
     let mut operations = process.memory.readable(address, OPERATION * count)?.to_vec();
@@ -121,7 +121,7 @@ pub fn semctl(process: &mut Process, frame: &mut Frame) -> Answer {
             Ok(0)
         }
         GETALL | SETALL => {
-            let count = system_v::state_of(process, KEYED_SEMAPHORES, number)?.get(system_v::COMMON).copied().unwrap_or(0).min(MOST_OF_SET.into());
+            let count = system_v::state_of(process, KEYED_SEMAPHORES, number)?.get(system_v::COMMON).copied().unwrap_or(0).min(MAX_PER_SET.into());
             if command == SETALL {
                 return set_values(process, number, argument, count);
             }
@@ -134,7 +134,7 @@ pub fn semctl(process: &mut Process, frame: &mut Frame) -> Answer {
             let used = if command == IPC_INFO { 20 } else { count as u32 };
             system_v::write_numbers(process, 
                 argument,
-                &[64_000, MOST as u32, 64_000, 64_000, MOST_OF_SET, MOST_OPERATIONS as u32, MOST_OPERATIONS as u32, used, HIGHEST, HIGHEST],
+                &[64_000, MOST as u32, 64_000, 64_000, MAX_PER_SET, MAX_OPERATIONS as u32, MAX_OPERATIONS as u32, used, HIGHEST, HIGHEST],
             )?;
             Ok(highest)
         }
