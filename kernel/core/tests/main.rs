@@ -10,7 +10,7 @@ mod faults;
 mod given;
 mod hostile;
 mod ipc;
-mod mended;
+mod regressions;
 mod moving;
 mod overlays;
 mod owned;
