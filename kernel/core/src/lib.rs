@@ -24,7 +24,7 @@ mod destroy;
 mod device;
 mod donate;
 mod donation_chain;
-mod doors;
+mod entry_points;
 mod fast;
 mod fault;
 mod frame;
