@@ -13,7 +13,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-mod announce;
+mod scheduler_upcall;
 mod boot;
 mod call_result;
 mod calls;
