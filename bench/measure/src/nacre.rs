@@ -2,7 +2,7 @@
 
 mod again;
 mod environment;
-mod ground;
+mod fixture;
 mod layers;
 mod memory;
 mod messages;
@@ -16,7 +16,7 @@ use nacre_rt::Arguments;
 
 use crate::figure::{Operation, carry_out, sample, say, tell};
 use crate::linux::call;
-use ground::Fixture;
+use fixture::Fixture;
 
 const OPERATIONS: &[Operation<Fixture>] = &[
     Operation { name: "null_call", entries: 1, run: |_| Ok(sample(1000, nacre_sys::null)) },

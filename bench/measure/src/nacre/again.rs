@@ -9,7 +9,7 @@ use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_proto::Errno;
 use nacre_sys::{Mapping, Port, PortSet, Reference, Region, Space, memory};
 
-use super::ground::{Fixture, pages};
+use super::fixture::{Fixture, pages};
 use crate::figure::now;
 
 /// Pages for the objects of one call.

@@ -9,7 +9,7 @@ use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_proto::Errno;
 use nacre_sys::{Condition, Mapping, Mutex, Object, OwnedPort, OwnedRegion, Port, PortSet, Reference, Region, Space, Status, Thread, ipc, memory};
 
-use super::ground::{Fixture, first_state, image_range, pages, rest, slot, stack};
+use super::fixture::{Fixture, first_state, image_range, pages, rest, slot, stack};
 use crate::figure::{sample_batches, sample_results};
 
 /// Spaces of the environment that is listed and destroyed, and threads of each.

@@ -14,7 +14,7 @@ use nacre_proto::Errno;
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{FOREVER, OwnedPort, OwnedReference, OwnedThread, PortSet, Reference, SpanMut};
 
-use super::ground::{Domain, Fixture, rest, slot};
+use super::fixture::{Domain, Fixture, rest, slot};
 use super::messages::{serve_words, time_words, with_server};
 
 const CAPACITY: usize = 4096;

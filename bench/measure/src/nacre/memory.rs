@@ -6,7 +6,7 @@ use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_proto::Errno;
 use nacre_sys::{Info, Mapping, OwnedMapping, OwnedPort, OwnedRegion, PortSet, Region, Space, Status, ipc};
 
-use super::ground::{Fixture, pages, rest, slot};
+use super::fixture::{Fixture, pages, rest, slot};
 use crate::figure::{sample_batches, sample_results};
 
 /// Address of a page in this space.

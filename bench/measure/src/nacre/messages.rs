@@ -6,7 +6,7 @@ use nacre_proto::Errno;
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{FOREVER, OwnedPort, OwnedReference, PortSet, Reference};
 
-use super::ground::{self, Fixture, rest, slot};
+use super::fixture::{self, Fixture, rest, slot};
 use crate::figure::sample_results;
 
 const PAGE: usize = 4096;
@@ -112,7 +112,7 @@ pub fn notification_to_waiter(ground: &Fixture) -> Result<u64, Errno> {
     // In memory that the other space sees, which the first thread's stack is not.
     let pair = alloc::boxed::Box::new(Pair { back: here.new_reference(REFERENCE_NOTIFY)?, there });
     let domain = ground.domain()?;
-    let thread = ground::start(domain.space.handle(), pass_back, &raw const *pair as u64)?;
+    let thread = fixture::start(domain.space.handle(), pass_back, &raw const *pair as u64)?;
     let figure = sample_results(500, || {
         ipc::notify(to_there.handle(), 1)?;
         ipc::receive_words(here.address())

@@ -4,7 +4,7 @@ use nacre_abi::ObjectType;
 use nacre_proto::Errno;
 use nacre_sys::{Port, PortSet, Reference, Space};
 
-use super::ground::{Fixture, lonely_slot, pages, slot};
+use super::fixture::{Fixture, lonely_slot, pages, slot};
 use crate::figure::sample_results;
 
 /// Pages that a space needs at least.

@@ -9,7 +9,7 @@ use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_proto::Errno;
 use nacre_sys::{OwnedPort, OwnedReference, OwnedThread, PortSet, Reference, ipc};
 
-use super::ground::{Domain, Fixture, rest};
+use super::fixture::{Domain, Fixture, rest};
 use super::messages::serve_words;
 use crate::figure::{now, say};
 

@@ -8,7 +8,7 @@ use nacre_nest::{Handler, Ports, Program, Services, Sizes, attend, spawn};
 use nacre_proto::{Errno, flags, memory, parent};
 use nacre_sys::{OwnedPort, PortSet, Reference};
 
-use super::ground::Fixture;
+use super::fixture::Fixture;
 use crate::figure::{sample, sample_results, say, tell};
 
 /// Numbers of layers of `trace`.

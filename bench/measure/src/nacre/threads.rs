@@ -8,7 +8,7 @@ use nacre_proto::Errno;
 use nacre_sys::lock::RawLock;
 use nacre_sys::{OwnedPort, OwnedThread, PortSet, Reference, Space, Thread, ipc};
 
-use super::ground::{self, Fixture, first_state, rest, slot, stack};
+use super::fixture::{self, Fixture, first_state, rest, slot, stack};
 use crate::contest::{Contest, Lock};
 use crate::figure::{sample, sample_results};
 
@@ -28,7 +28,7 @@ type Pair = Contest<RawLock>;
 /// Runs `function` in another thread while this one runs `measure`.
 fn beside(function: extern "C" fn(u64) -> !, measure: impl FnOnce(&Pair) -> u64) -> Result<u64, Errno> {
     let pair = Box::new(Contest::new(RawLock::new(), Thread::yield_now));
-    let thread = ground::start(Space::OWN, function, &raw const *pair as u64)?;
+    let thread = fixture::start(Space::OWN, function, &raw const *pair as u64)?;
     let figure = measure(&pair);
     pair.end();
     drop(thread);
@@ -67,7 +67,7 @@ extern "C" fn keep_yielding(_: u64) -> ! {
 /// CPU time given to a thread of which this one is the scheduler, and back, as soon as it has it.
 pub fn donate(_: &Fixture) -> Result<u64, Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
-    let thread = ground::start(Space::OWN, keep_yielding, 0)?;
+    let thread = fixture::start(Space::OWN, keep_yielding, 0)?;
     thread.handle().set_scheduler(port.handle().as_keeper(), 0)?;
     ipc::receive_words(port.address())?;
     sample_results(500, || thread.handle().donate(0, 0))
