@@ -10,7 +10,7 @@
 extern crate alloc;
 
 #[cfg(target_os = "none")]
-mod contest;
+mod contention;
 #[cfg(target_os = "none")]
 mod figure;
 #[cfg(target_os = "none")]

@@ -7,7 +7,7 @@ use nacre_sys::lock::RawLock;
 
 use super::call;
 use super::context::Context;
-use crate::contest::{Contest, Lock};
+use crate::contention::{Contest, Lock};
 use crate::figure::sample;
 
 const STACK: u64 = 64 << 10;

@@ -9,7 +9,7 @@ use nacre_sys::lock::RawLock;
 use nacre_sys::{OwnedPort, OwnedThread, PortSet, Reference, Space, Thread, ipc};
 
 use super::fixture::{self, Fixture, first_state, rest, slot, stack};
-use crate::contest::{Contest, Lock};
+use crate::contention::{Contest, Lock};
 use crate::figure::{sample, sample_results};
 
 impl Lock for RawLock {
