@@ -1,7 +1,7 @@
 //! Interposer of `guard`: judges each message, with every reference that it would bring.
 
 use crate::audit::{Audit, Entry};
-use crate::case::{ACCESS, Asking, Case};
+use crate::access_request::{ACCESS, Asking, AccessRequest};
 use crate::claims::{self, Claimant};
 use crate::closure::{self, Proof};
 use crate::peer::{PATIENCE, Peer};
@@ -80,7 +80,7 @@ fn call_name(label: u32) -> String {
 
 impl Guardian {
     /// All that a request comes to must be allowed; the first that is not decides.
-    fn judge(&self, case: &Case, label: u32) -> Verdict {
+    fn judge(&self, case: &AccessRequest, label: u32) -> Verdict {
         let mut verdict = Verdict { decision: Decision { allowed: false, rule: None }, needs: None };
         for (number, (needed, subject)) in case.needs.iter().enumerate() {
             let decision = self.policy.decide(*needed, subject);
@@ -131,7 +131,7 @@ impl Guardian {
     }
 
     /// Returns the permission that a request needs. The request then names what was judged.
-    fn case(&self, letter: &mut InterposedRequest<'_, Tag>) -> Result<Case, Errno> {
+    fn case(&self, letter: &mut InterposedRequest<'_, Tag>) -> Result<AccessRequest, Errno> {
         self.made.lock().correct(letter.label, &mut letter.words)?;
         let subject = letter.seen.tag.as_deref().ok_or(Errno::EACCES)?;
         let operation: &'static Operation = describe(letter.label).ok_or(Errno::EACCES)?;

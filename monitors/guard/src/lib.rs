@@ -5,7 +5,7 @@
 extern crate alloc;
 
 pub mod audit;
-pub mod case;
+pub mod access_request;
 pub mod claims;
 pub mod closure;
 pub mod groups;

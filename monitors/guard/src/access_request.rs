@@ -22,7 +22,7 @@ pub const ACCESS: u64 = O_WRONLY | O_RDWR;
 pub type Need = (u32, Vec<u8>);
 
 /// Permission that a request needs.
-pub struct Case {
+pub struct AccessRequest {
     /// Subject, for people.
     pub subject: Vec<u8>,
     /// All that must be allowed.
@@ -127,7 +127,7 @@ impl Asking<'_> {
     }
 
     /// Returns the permission that the request needs.
-    pub fn case(&mut self, policy: &Policy) -> Result<Case, Errno> {
+    pub fn case(&mut self, policy: &Policy) -> Result<AccessRequest, Errno> {
         let label = self.operation.label;
         let subject = match self.operation.bytes_in {
             _ if label >> 16 == parent::NUMBER => of_parent(self.operation, self.words),
@@ -138,7 +138,7 @@ impl Asking<'_> {
             _ => self.path(policy)?,
         };
         let needs = self.needs(&subject);
-        Ok(Case { forbidden: self.makes_device(), subject, needs })
+        Ok(AccessRequest { forbidden: self.makes_device(), subject, needs })
     }
 
     /// A device of one's own making leads past all paths.
@@ -191,7 +191,7 @@ impl Asking<'_> {
 
     /// Calls with two paths: a link's target is only text; a new name must be one that nothing
     /// changes by.
-    fn two_paths(&mut self, word: usize, policy: &Policy) -> Result<Case, Errno> {
+    fn two_paths(&mut self, word: usize, policy: &Policy) -> Result<AccessRequest, Errno> {
         let label = self.operation.label;
         let first_size = usize::try_from(self.words[word]).map_err(|_| Errno::EINVAL)?;
         let (first, second) = self.bytes.split_at_checked(first_size).ok_or(Errno::EINVAL)?;
@@ -200,12 +200,12 @@ impl Asking<'_> {
             return Err(Errno::ENOTDIR);
         }
         if !policy.depends_on_paths() {
-            return Ok(Case { needs: vec![(label, first.clone())], subject: first, forbidden: false });
+            return Ok(AccessRequest { needs: vec![(label, first.clone())], subject: first, forbidden: false });
         }
         if label == directory::symbolic_link::LABEL {
             let name = resolve(self.original, self.subject, &second, End::Name)?;
             self.bytes = [&first[..], &marked(&name)?].concat();
-            return Ok(Case { needs: vec![(label, plain(&name).to_vec())], subject: plain(&name).to_vec(), forbidden: false });
+            return Ok(AccessRequest { needs: vec![(label, plain(&name).to_vec())], subject: plain(&name).to_vec(), forbidden: false });
         }
         let (other, tag) = self.given.ok_or(Errno::EXDEV)?;
         let other_subject = tag.as_deref().ok_or(Errno::EXDEV)?;
@@ -222,6 +222,6 @@ impl Asking<'_> {
             self.set_flags(RENAME_NO_DIRECTORY, 0);
         }
         let forbidden = !policy.treats_alike(&old, &new, may_move_directory);
-        Ok(Case { needs: vec![(label, old.clone()), (label, new)], subject: old, forbidden })
+        Ok(AccessRequest { needs: vec![(label, old.clone()), (label, new)], subject: old, forbidden })
     }
 }
