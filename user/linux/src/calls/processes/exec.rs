@@ -1,7 +1,7 @@
 //! `execve`: the process becomes another program, where it is ([`renewal`]) or in an environment of
 //! its own that takes the place of this one.
 
-mod renewal;
+mod exec_in_place;
 
 use crate::abi::errno::{Answer, E2BIG, EACCES, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOEXEC, ENOSYS, Errno};
 use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, O_PATH};
@@ -254,7 +254,7 @@ fn run(process: &mut Process, frame: &mut Frame, mut command: Command, called: [
             is_linker: false,
             library: process.library.clone(),
         };
-        let outcome = if stays { renewal::renew(process, frame, &mut maker, &command, &mut legacy) } else { replace(process, &mut maker, &command, &mut legacy) };
+        let outcome = if stays { exec_in_place::renew(process, frame, &mut maker, &command, &mut legacy) } else { replace(process, &mut maker, &command, &mut legacy) };
         match outcome {
             Ok(Outcome::Done(answer)) => {
                 if answer.is_ok() {
