@@ -6,7 +6,7 @@
 
 extern crate alloc;
 
-mod mischief;
+mod hostile_program;
 mod neighbour;
 mod roles;
 mod victim;
@@ -102,7 +102,7 @@ fn endure(stage: &mut Stage, above: &[&[u8]], seeds: core::ops::Range<u64>, move
         let (seed_text, moves_text) = (format!("{seed}"), format!("{moves}"));
         let child: [&[u8]; 6] = [roles::PATH, b"mischief", b"--seed", seed_text.as_bytes(), b"--moves", moves_text.as_bytes()];
         let command = [above, &child].concat();
-        stage.run(&command, mischief::end_of(seed), true).map_err(|why| format!("seed {seed}: {why}"))?;
+        stage.run(&command, hostile_program::end_of(seed), true).map_err(|why| format!("seed {seed}: {why}"))?;
     }
     Ok(())
 }
@@ -142,7 +142,7 @@ fn number(arguments: &Arguments, option: &[u8], default: u64) -> u64 {
 /// program that is killed.
 fn survive(arguments: &Arguments) -> i32 {
     match arguments.get(1) {
-        Some(b"mischief") => return mischief::run(number(arguments, b"--seed", 1), number(arguments, b"--moves", MOVES)),
+        Some(b"mischief") => return hostile_program::run(number(arguments, b"--seed", 1), number(arguments, b"--moves", MOVES)),
         role => if let Some(status) = roles::play(role.unwrap_or_default()) {
             return status;
         }
