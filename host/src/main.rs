@@ -5,7 +5,7 @@
 
 mod absolute;
 mod bench;
-mod beside;
+mod linux_comparison;
 mod boot;
 mod builds;
 mod cli;

@@ -1,6 +1,6 @@
 //! `nacre test`: the rings of tests, and what they add up to.
 
-mod beside;
+mod parallel_tests;
 mod discs;
 mod host;
 mod linux;

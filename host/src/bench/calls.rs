@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::table::{Figures, cell};
-use crate::beside::Batch;
+use crate::linux_comparison::Batch;
 use crate::builds::{Products, run_quietly};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::tree::Tree;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::calls::{compile_from, figures};
 use super::table::{Figures, cell};
-use crate::beside::Batch;
+use crate::linux_comparison::Batch;
 use crate::builds::Products;
 use crate::failure::{Class, Failure, Outcome};
 use crate::json::quote;

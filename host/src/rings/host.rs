@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::beside;
+use super::parallel_tests;
 use super::tally::TestCounts;
 use crate::failure::{Class, Context, Outcome};
 use crate::toolchain::Toolchain;
@@ -16,7 +16,7 @@ use crate::tree::Tree;
 /// at once.
 pub fn run(tree: &Tree, filter: &str, jobs: usize) -> Outcome<TestCounts> {
     let toolchain = Toolchain::from_environment();
-    beside::each(&members(tree)?, jobs, |member| match targets(&tree.path(member)) {
+    parallel_tests::each(&members(tree)?, jobs, |member| match targets(&tree.path(member)) {
         Some(only) => test_crate(tree, &toolchain, member, only, filter),
         None => Ok(TestCounts::default()),
     })

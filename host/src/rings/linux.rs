@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::tally::TestCounts;
 use super::system::describe;
-use crate::beside::Batch;
+use crate::linux_comparison::Batch;
 use crate::builds::Products;
 use crate::cli::TestArguments;
 use crate::failure::Outcome;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::beside;
+use super::parallel_tests;
 use super::tally::TestCounts;
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::tree::Tree;
@@ -30,7 +30,7 @@ pub fn run(tree: &Tree, filter: &str, jobs: usize) -> Outcome<TestCounts> {
         let text = fs::read_to_string(&model).context(Class::File, || format!("cannot read {}", model.display()))?;
         checks.extend((0..=mutations(&text)).map(|mutation| (name.clone(), model.clone(), mutation)));
     }
-    beside::each(&checks, jobs, |(name, model, mutation)| {
+    parallel_tests::each(&checks, jobs, |(name, model, mutation)| {
         let said = check(&tree.path(&format!("build/models/{name}-{mutation}")), model, *mutation)?;
         let (sentence, passed) = match mutation {
             0 => (format!("model {name} holds"), errors(&said) == Some(0)),

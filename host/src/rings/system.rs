@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::beside;
+use super::parallel_tests;
 use super::tally::TestCounts;
 use crate::boot::guest::Guest;
 use crate::builds::Products;
@@ -66,7 +66,7 @@ const KERNEL_HALVES: [(&str, &str, &str); 2] = [
 pub fn conformance(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts> {
     let mut tally = TestCounts::default();
     for cpus in CPUS {
-        tally.add(beside::each(&TELLERS, if cpus == 1 { jobs } else { 1 }, |teller| tell(products, teller, cpus, filter))?);
+        tally.add(parallel_tests::each(&TELLERS, if cpus == 1 { jobs } else { 1 }, |teller| tell(products, teller, cpus, filter))?);
     }
     for (name, option, survives) in PROBES.into_iter().filter(|(name, ..)| name.contains(filter)) {
         let captured = boot_on(products, with_option(option), &["true"])?;

@@ -7,7 +7,7 @@ use crate::root::Root;
 use crate::table::Key;
 use crate::tree::NodeContent;
 use crate::views;
-use crate::waits::Place;
+use crate::futex_queues::Place;
 use nacre_abi::fault;
 use nacre_proto::flags::{F_SEAL_FUTURE_WRITE, F_SEAL_WRITE, FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, SHARE_WRITE};
 use nacre_proto::{Errno, Request};
