@@ -39,7 +39,7 @@ pub mod store;
 pub mod table;
 pub mod tree;
 pub mod views;
-pub mod waits;
+pub mod futex_queues;
 pub mod windows;
 pub mod word_waits;
 

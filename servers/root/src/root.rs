@@ -12,7 +12,7 @@ use crate::random::Random;
 use crate::starving::Hunger;
 use crate::table::Key;
 use crate::tree::open;
-use crate::waits::{Place, FutexQueues};
+use crate::futex_queues::{Place, FutexQueues};
 use crate::word_waits::{Meeting, Waiting};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;

@@ -16,7 +16,7 @@ use crate::objects::{Kind, Objects};
 use crate::pools::Pools;
 use crate::random::Random;
 use crate::root::{Root, Standing};
-use crate::waits::FutexQueues;
+use crate::futex_queues::FutexQueues;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;

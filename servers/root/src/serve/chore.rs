@@ -122,7 +122,7 @@ impl Root {
     /// Takes a segment out: its account, its memory, which nobody else reaches any more, and what
     /// its pool is refunded for that.
     fn dismantle_segment(&mut self, key: Key) -> Option<(Key, (Leaving, (Key, u64)))> {
-        self.forget_waits(crate::waits::Place::Segment(key));
+        self.forget_waits(crate::futex_queues::Place::Segment(key));
         let object = self.objects.remove(key)?;
         let (pool, bytes, leaving) = match object.kind {
             // Memory that the kernel still uses is lost rather than handed out again.

@@ -6,7 +6,7 @@ use crate::memory;
 use crate::objects::Kind;
 use crate::root::Root;
 use crate::table::Key;
-use crate::waits::Place;
+use crate::futex_queues::Place;
 use crate::word_waits::{Meeting, Waiting};
 use nacre_proto::flags::{LOCK_NONE, LOCK_READ, LOCK_TEST, LOCK_WAIT, LOCK_WHOLE, LOCK_WRITE};
 use nacre_proto::server::{self, Output};
