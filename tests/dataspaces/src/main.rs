@@ -58,7 +58,7 @@ impl Attached {
     /// Returns true if the kernel can read a page, for a message that nobody understands.
     pub fn is_there(&self, pool: Reference, page: u64) -> bool {
         let span = self.place.window().span(page * PAGE_SIZE, 8);
-        span.is_some_and(|span| dataspace::interrogate(pool, span).is_err_and(|errno| errno == Errno::ENOENT))
+        span.is_some_and(|span| dataspace::interrogate(pool, span, &mut [0; dataspace::NAME_SIZE][..]).is_err_and(|errno| errno == Errno::ENOENT))
     }
 
     /// Returns true if the kernel can write a page, which is touched before: an answer does not

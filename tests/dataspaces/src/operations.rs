@@ -25,6 +25,7 @@ const TESTS: &[(&str, Test)] = &[
     ("a shared reference changes nothing but contents", share),
     ("a copy in the other manager holds what was there", copy_across),
     ("a transfer keeps references and attachments", transfer),
+    ("a manager goes below another and comes out again", below),
     ("delete ends attachments, and no others", delete),
     ("interrogate tells of both managers", interrogate),
     ("operations at the wrong object are refused", wrong_objects),
@@ -181,6 +182,40 @@ fn transfer(pool: Reference, manager: &[u8], other: &[u8]) -> Done {
     dataspace::delete(made.dataspace.handle()).map(drop)
 }
 
+/// Checks the name of a dataspace's manager.
+fn is_at(dataspace: Reference, wanted: &[u8]) -> Done {
+    let mut name = [0; dataspace::NAME_SIZE];
+    let told = dataspace::interrogate(dataspace, &b""[..], &mut name[..])?;
+    check(&name[..told.name] == wanted)
+}
+
+fn below(pool: Reference, manager: &[u8], other: &[u8]) -> Done {
+    let (made, own) = filled(pool, manager, 50)?;
+    let dataspace = made.dataspace.handle();
+    is_at(dataspace, manager)?;
+    refused(dataspace::transfer(dataspace, &[b"/", manager].concat()[..]), Errno::EINVAL)?;
+    refused(dataspace::transfer(dataspace, &b"/nobody"[..]), Errno::ENOENT)?;
+    if manager == other {
+        return holds(&own, 50);
+    }
+    let stacked = [manager, b"/", other].concat();
+    for round in 0..3 {
+        dataspace::transfer(dataspace, &[b"/", other].concat()[..])?;
+        is_at(dataspace, &stacked)?;
+        holds(&own, 50)?;
+        own.write(round, 7)?;
+        // A copy holds what both have.
+        let copied = dataspace::copy(dataspace, &b""[..])?;
+        check(Attached::new(copied.dataspace.handle(), 0)?.read(round)? == 7)?;
+        own.write(round, round + 50)?;
+        dataspace::transfer(dataspace, if round == 1 { &[other, b"/", manager].concat()[..] } else { &b"/"[..] })?;
+        holds(&own, 50)?;
+        dataspace::transfer(dataspace, manager)?;
+        is_at(dataspace, manager)?;
+    }
+    holds(&own, 50)
+}
+
 fn delete(pool: Reference, manager: &[u8], _: &[u8]) -> Done {
     let ((first, lost), (_second, kept)) = (filled(pool, manager, 1)?, filled(pool, manager, 2)?);
     dataspace::delete(first.dataspace.handle())?;
@@ -191,13 +226,13 @@ fn delete(pool: Reference, manager: &[u8], _: &[u8]) -> Done {
 
 fn interrogate(pool: Reference, manager: &[u8], other: &[u8]) -> Done {
     for name in [manager, other] {
-        let before = dataspace::interrogate(pool, name)?;
+        let before = dataspace::interrogate(pool, name, &mut [0; dataspace::NAME_SIZE][..])?;
         let made = dataspace::create(pool, SIZE, name)?;
-        let after = dataspace::interrogate(made.dataspace.handle(), &b""[..])?;
+        let after = dataspace::interrogate(made.dataspace.handle(), &b""[..], &mut [0; dataspace::NAME_SIZE][..])?;
         check(before.operations == after.operations && after.promised == before.promised + SIZE && after.limit >= after.promised)?;
         check((after.operations & DATASPACE_LASTS != 0) == (name == b"persistent"))?;
     }
-    refused(dataspace::interrogate(pool, &b"nobody"[..]), Errno::ENOENT)
+    refused(dataspace::interrogate(pool, &b"nobody"[..], &mut [0; dataspace::NAME_SIZE][..]), Errno::ENOENT)
 }
 
 fn wrong_objects(pool: Reference, manager: &[u8], _: &[u8]) -> Done {

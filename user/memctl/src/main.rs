@@ -1,4 +1,5 @@
-//! `memctl PID --to MANAGER`: moves the memory of a running process to another manager.
+//! `memctl PID`: moves the memory of a running process to another manager, or puts one below the
+//! present one.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]
 #![forbid(unsafe_code)]
@@ -25,19 +26,38 @@ const USAGE: i32 = 2;
 /// Capabilities of the caller, as far as the question says: all, so that the user alone decides.
 const ALL: u64 = u64::MAX;
 
+/// Usage line.
+const SYNTAX: &str = "Usage: memctl PID --to MANAGER[/LOWER] | --under MANAGER | --out [--future]\n";
+
+/// A command line that was understood.
+struct Wanted {
+    pid: u64,
+    /// Placement, as `dataspace.transfer` names it.
+    manager: Vec<u8>,
+    /// Memory that is taken later goes there, too.
+    later: bool,
+}
+
 fn say(file: usize, line: &str) {
     // Without a reader the status tells.
     let _ = stream::write(file as _, line.as_bytes());
 }
 
-/// Reads the command line: a process and a manager.
-fn parse<'a>(words: &[&'a [u8]]) -> Option<(u64, &'a [u8])> {
-    let (pid, manager) = match *words {
-        [pid, b"--to", manager] | [b"--to", manager, pid] => (pid, manager),
-        _ => return None,
-    };
-    let pid = core::str::from_utf8(pid).ok()?.parse().ok()?;
-    (pid != 0 && !manager.is_empty()).then_some((pid, manager))
+/// Reads the command line: a process, and where its memory is to go.
+fn parse(words: &[&[u8]]) -> Option<Wanted> {
+    let (mut pid, mut manager, mut later) = (None, None, false);
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        match *word {
+            b"--to" => manager = Some(rest.next()?.to_vec()),
+            b"--under" => manager = Some([b"/", *rest.next()?].concat()),
+            b"--out" => manager = Some(b"/".to_vec()),
+            b"--future" => later = true,
+            number => pid = Some(core::str::from_utf8(number).ok()?.parse().ok()?),
+        }
+    }
+    let (pid, manager) = pid.zip(manager)?;
+    (pid != 0 && !manager.is_empty()).then_some(Wanted { pid, manager, later })
 }
 
 /// Says why memory was not moved.
@@ -46,7 +66,7 @@ fn failure(pid: u64, manager: &[u8], errno: Errno) -> String {
     match errno {
         Errno::ESRCH => format!("memctl: there is no process {pid}\n"),
         Errno::ENOENT => format!("memctl: there is no manager {manager}\n"),
-        Errno::ENOMEM => format!("memctl: {manager} cannot promise as much; memory that was moved before stays there\n"),
+        Errno::ENOMEM => format!("memctl: {manager} cannot promise as much; nothing was moved\n"),
         Errno::ENOSYS => format!("memctl: memory of process {pid} has no managers; run it below dataspace\n"),
         errno => format!("memctl: process {pid}: {errno}\n"),
     }
@@ -54,17 +74,17 @@ fn failure(pid: u64, manager: &[u8], errno: Errno) -> String {
 
 fn memctl(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
-    let Some((pid, manager)) = parse(&words) else {
-        say(2, "Usage: memctl PID --to MANAGER\n");
+    let Some(Wanted { pid, manager, later }) = parse(&words) else {
+        say(2, SYNTAX);
         return USAGE;
     };
-    match process::ask(Reference::PARENT, pid, ASK_MANAGER, 0, 0, ALL, manager, &mut [0; 8][..]) {
+    match process::ask(Reference::PARENT, pid, ASK_MANAGER, later.into(), 0, ALL, &manager[..], &mut [0; 8][..]) {
         Ok(moved) => {
             say(1, &format!("memctl: process {pid}: {} dataspaces, {} KiB\n", moved.first, moved.second >> 10));
             0
         }
         Err(errno) => {
-            say(2, &failure(pid, manager, errno));
+            say(2, &failure(pid, &manager, errno));
             1
         }
     }

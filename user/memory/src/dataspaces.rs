@@ -3,6 +3,7 @@
 use crate::attachments::Attachment;
 use crate::keeper::{Dataspace, Keeper, MAX_DATASPACES, Name, errno, pages};
 use crate::words::{READ, SHARED, key};
+use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::dataspace::{Server, attach, copy, create, delete, detach, identify, interrogate, share, transfer};
@@ -62,16 +63,15 @@ impl Keeper {
 
     /// Attaches a dataspace: the region, and the port that keeps the attachment.
     pub(crate) fn add_attachment(&mut self, dataspace: u64, reads: bool, owns: bool) -> Result<(OwnedReference, OwnedReference), Errno> {
-        if self.attachments.len() >= MAX_DATASPACES {
-            return Err(Errno::ENOMEM);
-        }
+        let pool = self.dataspaces.get(&dataspace).ok_or(Errno::EIO)?.pool;
+        self.attachments.check(pool, MAX_DATASPACES)?;
         let key = self.key();
         let pages = self.pages_of(self.dataspaces.get(&dataspace).ok_or(Errno::EIO)?)?;
         let word = if reads { key | READ } else { key };
         let [port, keeper] = [OwnedPort::new(word, self.set.handle())?, OwnedPort::new(word, self.set.handle())?];
         let region = self.top.region(&pages, reads, keeper.handle())?;
         let references = (region.new_reference(REFERENCE_USE)?, port.new_reference(REFERENCE_USE)?);
-        self.attachments.add(key, dataspace, Attachment { dataspace, region, owns, position: 0, flags: 0, _ports: [port, keeper] });
+        self.attachments.add(key, (dataspace, pool), Attachment { dataspace, region, owns, position: 0, flags: 0, _ports: [port, keeper] });
         Ok(references)
     }
 
@@ -98,11 +98,27 @@ impl Keeper {
         }
     }
 
+    /// The managers that a name places a dataspace at: its own, and the one below. `or` is the
+    /// present one.
+    fn placement(&self, name: &[u8], or: usize) -> Result<(usize, Option<usize>), Errno> {
+        let (upper, lower) = match name.iter().position(|byte| *byte == b'/') {
+            Some(at) => (&name[..at], &name[at + 1..]),
+            None => (name, &b""[..]),
+        };
+        let manager = self.manager(upper, or)?;
+        if lower.is_empty() {
+            return Ok((manager, None));
+        }
+        let lower = self.manager(lower, or)?;
+        self.check_supports(lower, DATASPACE_TRANSFER)?;
+        if lower == manager { Err(Errno::EINVAL) } else { Ok((manager, Some(lower))) }
+    }
+
     /// Moves a dataspace: it is not shown meanwhile, so those who use it wait for us.
-    fn move_to(&mut self, key: u64, manager: usize) -> Result<(), Errno> {
+    fn move_to(&mut self, key: u64, (manager, lower): (usize, Option<usize>)) -> Result<(), Errno> {
         let dataspace = self.dataspaces.get_mut(&key).ok_or(Errno::EIO)?;
         dataspace.shown.hide();
-        let moved = self.spaces.transfer(dataspace.space, manager).map_err(errno);
+        let moved = self.spaces.place(dataspace.space, manager, lower).map_err(errno);
         // Where it cannot be shown now, the next fault tries again.
         let _ = self.show(key);
         moved
@@ -134,11 +150,14 @@ impl Server for Keeper {
     }
 
     fn interrogate(&mut self, request: &mut Request<'_>, name: &[u8]) -> HandlerResult<interrogate::Output> {
-        let own = match self.dataspace(request) {
-            Ok(dataspace) => self.manager_of(dataspace)?,
-            Err(_) => self.pool(request).map(|_| 0)?,
+        let (own, lower) = match self.dataspace(request) {
+            Ok(dataspace) => (self.manager_of(dataspace)?, self.spaces.lower(dataspace.space)),
+            Err(_) => (self.pool(request).map(|_| 0)?, None),
         };
         let manager = self.manager(name, own)?;
+        let below = lower.filter(|_| name.is_empty()).and_then(|lower| self.managers.get(lower));
+        let told = below.map_or(Vec::new(), |below| [self.managers[manager].name, "/", below.name].concat().into_bytes());
+        request.put(if told.is_empty() { self.managers[manager].name.as_bytes() } else { &told });
         let bank = self.spaces.bank(manager).ok_or(Errno::ENOENT)?;
         let (here, away) = bank.population();
         interrogate::Output {
@@ -174,16 +193,20 @@ impl Server for Keeper {
     fn transfer(&mut self, request: &mut Request<'_>, name: &[u8]) -> HandlerResult<transfer::Output> {
         let key = self.own_dataspace(request)?;
         let from = self.manager_of(self.dataspace(request)?)?;
-        let manager = self.manager(name, from)?;
+        let (manager, lower) = self.placement(name, from)?;
         self.check_supports(from, DATASPACE_TRANSFER)?;
         self.check_supports(manager, DATASPACE_TRANSFER)?;
+        if lower.is_some() && self.lasts(key) {
+            // A generation holds what its own manager has.
+            return Err(Errno::EOPNOTSUPP);
+        }
         let (home, name) = (self.dataspace(request)?.home, self.dataspace(request)?.name.clone());
         let name = name.map(|(.., own)| (self.name_pool(home, manager), manager, own));
         if manager != from && name.as_ref().is_some_and(|name| self.names.contains_key(name)) {
             return Err(Errno::EEXIST);
         }
         self.note_change(key);
-        self.move_to(key, manager)?;
+        self.move_to(key, (manager, lower))?;
         self.give_name(key, name);
         self.settle(key);
         transfer::Output::default().now()

@@ -10,6 +10,7 @@ use crate::lasting::Lasting;
 use crate::mapped_files::MappedFiles;
 use crate::pools::Pools;
 use crate::shares::Ports;
+use crate::tally::Tally;
 use crate::tables::{PAGES, Shown, Tables, Top};
 use crate::words::{DATA, READ, SHARED, key};
 use alloc::boxed::Box;
@@ -87,6 +88,8 @@ pub struct Keeper {
     pub(crate) pools: Pools,
     pub(crate) dataspaces: BTreeMap<u64, Dataspace>,
     pub(crate) attachments: Attachments<Attachment>,
+    /// Dataspaces by the pools that they count in.
+    pub(crate) tally: Tally,
     /// Dataspaces that have a name: by pool, manager and name.
     pub(crate) names: BTreeMap<Name, u64>,
     /// Dataspaces that outlive this program.
@@ -119,6 +122,7 @@ impl Keeper {
             pools: Pools::default(),
             dataspaces: BTreeMap::new(),
             attachments: Attachments::default(),
+            tally: Tally::default(),
             names: BTreeMap::new(),
             lasting: Lasting::default(),
             files: MappedFiles::default(),
@@ -249,8 +253,9 @@ impl Keeper {
     fn remove_pool(&mut self, key: u64) {
         loop {
             let within = self.pools.innermost(key);
-            let found: Vec<u64> = self.dataspaces.iter().filter(|(_, dataspace)| dataspace.pool == within).map(|(key, _)| *key).collect();
-            found.into_iter().for_each(|key| self.remove_dataspace(key));
+            while let Some(key) = self.tally.first_of(within) {
+                self.remove_dataspace(key);
+            }
             self.pools.remove(within);
             if within == key {
                 return;
@@ -268,6 +273,7 @@ impl Keeper {
             self.names.remove(name);
         }
         let (pool, space) = (dataspace.pool, dataspace.space);
+        self.tally.remove(pool, key);
         // Regions go before the pages that they show.
         drop(dataspace);
         self.free(pool, space);
@@ -282,14 +288,13 @@ impl Keeper {
 
     /// Makes a dataspace in a pool. `make` makes what is in it.
     pub(crate) fn add_dataspace(&mut self, pool: u64, count: u64, make: impl FnOnce(&mut AnySpaces) -> Result<u64, Trouble>) -> Result<u64, Errno> {
-        if self.dataspaces.len() >= MAX_DATASPACES {
-            return Err(Errno::ENOMEM);
-        }
+        self.tally.check(pool, MAX_DATASPACES)?;
         self.pools.check(pool, count)?;
         let (key, shown) = (self.key(), Shown::new()?);
         let ports = Ports::new(key, self.set.handle())?;
         let space = make(&mut self.spaces).map_err(errno)?;
         self.pools.count(pool, count as i64);
+        self.tally.add(pool, key);
         self.dataspaces.insert(key, Dataspace { pool, home: pool, space, shown, region: None, ports, name: None, length: count * PAGE_SIZE });
         self.show(key).inspect_err(|_| self.remove_dataspace(key))?;
         Ok(key)

@@ -63,6 +63,8 @@ impl Keeper {
         let Some(dataspace) = self.dataspaces.get_mut(&key) else { return };
         let pool = if lasts || !self.pools.has(dataspace.home) { FIRST_POOL } else { dataspace.home };
         let before = core::mem::replace(&mut dataspace.pool, pool);
+        self.tally.remove(before, key);
+        self.tally.add(pool, key);
         let count = self.spaces.pages(dataspace.space).map_or(0, |pages| pages.end - pages.start) as i64;
         self.pools.count(before, -count);
         self.pools.count(pool, count);

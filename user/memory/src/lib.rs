@@ -24,6 +24,7 @@ mod lasting;
 mod mapped_files;
 mod remote_file;
 mod segments;
+mod tally;
 mod words;
 
 pub use remote_file::RemoteFile;

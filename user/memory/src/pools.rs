@@ -1,6 +1,7 @@
 //! Limits of the child's pools. Each has a pool below, from which memory comes that must stay.
 //! Pageable memory is counted here.
 
+use crate::tally::Tally;
 use alloc::collections::BTreeMap;
 use nacre_dataspaces::PAGE;
 use nacre_proto::{Errno, memory};
@@ -33,14 +34,15 @@ pub type Ports = [OwnedPort; 3];
 #[derive(Default)]
 pub struct Pools {
     all: BTreeMap<u64, Pool>,
+    /// Pools by those that they lie in.
+    within: Tally,
 }
 
 impl Pools {
     /// Adds a pool, within another one or not.
     pub fn add(&mut self, key: u64, parent: Option<u64>, real: OwnedReference, limit: u64, ports: Ports) -> Result<(), Errno> {
-        if self.all.len() >= MOST {
-            return Err(Errno::ENOMEM);
-        }
+        self.within.check(parent.unwrap_or(NO_POOL), MOST)?;
+        self.within.add(parent.unwrap_or(NO_POOL), key);
         self.all.insert(key, Pool { real, parent, limit, pages: 0, ports });
         Ok(())
     }
@@ -96,8 +98,8 @@ impl Pools {
     /// A pool within this one, or this one.
     pub fn innermost(&self, key: u64) -> u64 {
         let mut found = key;
-        while let Some((within, _)) = self.all.iter().find(|(_, pool)| pool.parent == Some(found)) {
-            found = *within;
+        while let Some(within) = self.within.first_of(found) {
+            found = within;
         }
         found
     }
@@ -110,6 +112,7 @@ impl Pools {
     /// A pool has gone, with all that lay in it.
     pub fn remove(&mut self, key: u64) {
         if let Some(pool) = self.all.remove(&key) {
+            self.within.remove(pool.parent.unwrap_or(NO_POOL), key);
             // If it is gone already, what was in it is, too.
             let _ = memory::pool_destroy(pool.real.handle());
         }

@@ -125,7 +125,7 @@ pub fn shares(services: &Services, frames: u64) -> Result<Shares, String> {
 /// Bytes of pageable memory that the layer below can still promise, if it limits them.
 pub fn pageable_left(services: &Services) -> u64 {
     // Where there are no managers, the pool alone is the limit.
-    dataspace::interrogate(services.memory(), &b""[..]).map_or(u64::MAX, |told| told.limit.saturating_sub(told.promised))
+    dataspace::interrogate(services.memory(), &b""[..], &mut [0; dataspace::NAME_SIZE][..]).map_or(u64::MAX, |told| told.limit.saturating_sub(told.promised))
 }
 
 impl Shares {

@@ -116,7 +116,7 @@ impl Services {
 
 /// Returns true if a pool gives memory whose pages may go. Answers land elsewhere from then on.
 fn is_paged(pool: Reference) -> bool {
-    let is_paged = dataspace::interrogate(pool, &b""[..]).is_ok();
+    let is_paged = dataspace::interrogate(pool, &b""[..], &mut [0; dataspace::NAME_SIZE][..]).is_ok();
     if is_paged {
         landing::need();
     }

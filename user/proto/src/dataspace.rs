@@ -2,6 +2,9 @@
 
 use crate::flags::{ATTACH_FLAGS, DATASPACE_OPERATIONS};
 
+/// Size of the longest answer of `interrogate`: two managers' names.
+pub const NAME_SIZE: usize = 64;
+
 crate::protocol! {
     /// Memory whose manager can be chosen, and changed while the memory is in use. A pool answers
     /// `interrogate`, `create` and `identify`, if it has managers. A dataspace answers all other
@@ -23,8 +26,9 @@ crate::protocol! {
     3 detach() -> ();
     /// Returns the operations that a manager supports, and its state: bytes that it can promise and
     /// has promised, pages in memory, pages put away, and the bytes that these take there. An empty
-    /// name stands for the dataspace's own manager, or for a pool's first one.
-    4 interrogate(; bytes manager: Text) -> (operations: Flags(DATASPACE_OPERATIONS), limit: Number, promised: Number, here: Number, away: Number, kept: Number);
+    /// name stands for the dataspace's own manager, or for a pool's first one. The answer names the
+    /// manager; for a dataspace's own one, also the one below it: `MANAGER/LOWER`.
+    4 interrogate(; bytes manager: Text) -> (operations: Flags(DATASPACE_OPERATIONS), limit: Number, promised: Number, here: Number, away: Number, kept: Number; bytes name: Text);
     /// A reference to the same dataspace that can neither delete nor transfer it, nor change its
     /// size, with `ATTACH_READ` only to read it. It does not keep the dataspace.
     5 share(flags: Flags(ATTACH_FLAGS)) -> (; references dataspace: Own(Segment));
@@ -36,6 +40,9 @@ crate::protocol! {
     /// whoever uses the memory meanwhile waits. A name that it has moves with it. `EEXIST`: the
     /// manager has another of that name. `ENOMEM`: the manager cannot promise as much, and the
     /// dataspace is where it was. `EPERM`: the reference came from `share`.
+    /// `MANAGER/LOWER` puts the manager LOWER below: what leaves MANAGER goes there, and comes back
+    /// when it is touched. `MANAGER` alone takes out what is below. Without MANAGER it is the
+    /// present one. `EINVAL`: both are the same.
     7 transfer(; bytes manager: Text) -> ();
     /// Makes a dataspace of zeros, with a name `MANAGER:NAME` by which the pool finds it, or
     /// without one: `MANAGER`. `EEXIST`: the name is taken. `ENAMETOOLONG`: it has more than 255

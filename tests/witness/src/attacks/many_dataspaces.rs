@@ -77,7 +77,7 @@ fn fill(pool: Reference) -> Vec<OwnedReference> {
 /// Copies in a chain, fills the tables, and does both again with all memory held.
 pub fn attack(_: &[u8]) -> Outcome {
     let Ok(pool) = find(SERVICE_MEMORY) else { return Ok(Verdict::Absent("memory")) };
-    if dataspace::interrogate(pool.handle(), &b""[..]).is_err() {
+    if dataspace::interrogate(pool.handle(), &b""[..], &mut [0; dataspace::NAME_SIZE][..]).is_err() {
         return Ok(Verdict::Absent("managers of memory"));
     }
     let managers: [&[u8]; 4] = [b"", b"compressed", b"pinned", b"anonymous"];

@@ -10,6 +10,7 @@ use crate::operations::proc::remote_query::Owner;
 use crate::operations::processors;
 use crate::operations::sockets::ancillary_data::record;
 use crate::process::{Process, lock};
+use crate::services::segment::Segment;
 use alloc::vec::Vec;
 use core::sync::atomic::AtomicU64;
 use nacre_abi::Rights;
@@ -120,7 +121,11 @@ fn set_memory(process: &mut Process, asked: &visit::Reply, data: &[u8]) -> Resul
 /// Moves the process's memory to another manager, for a caller that may look into the process.
 fn answer_manager(process: &mut Process, asked: &visit::Reply, manager: &[u8]) -> Result<[u64; 2], Errno> {
     proc::remote_query::check_looked_at(process, asked)?;
-    process.memory.transfer_all(manager)
+    let moved = process.memory.transfer_all(manager)?;
+    if asked.first != 0 {
+        Segment::set_later_manager(manager);
+    }
+    Ok(moved)
 }
 
 fn answer_file(process: &mut Process, asked: &visit::Reply) -> Result<(), Errno> {

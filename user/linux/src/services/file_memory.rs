@@ -21,7 +21,7 @@ static MANAGES: AtomicU8 = AtomicU8::new(UNKNOWN);
 fn managed_pool() -> Option<Reference> {
     let pool = pool().ok()?;
     if MANAGES.load(Ordering::Relaxed) == UNKNOWN {
-        let found = dataspace::interrogate(pool, MANAGER).is_ok();
+        let found = dataspace::interrogate(pool, MANAGER, &mut [0; dataspace::NAME_SIZE][..]).is_ok();
         MANAGES.store(if found { PRESENT } else { ABSENT }, Ordering::Relaxed);
     }
     (MANAGES.load(Ordering::Relaxed) == PRESENT).then_some(pool)

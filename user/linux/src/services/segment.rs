@@ -7,8 +7,9 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 use nacre_proto::flags::{SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED};
-use nacre_proto::{memory, segment};
+use nacre_proto::{dataspace, memory, segment};
 use nacre_rt::memory::{object_pool, pool};
+use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedReference, Reference};
 
 /// Size up to which memory is there at once, in bytes.
@@ -70,6 +71,9 @@ pub struct Segment {
     pub points: RefCell<Vec<Point>>,
 }
 
+/// Manager of memory that is taken later. Empty: the first one.
+static LATER_MANAGER: Lock<Vec<u8>> = Lock::new(Vec::new());
+
 impl Segment {
     /// Takes zeroed memory from the pool.
     pub fn fresh(size: u64) -> Result<Rc<Segment>, Errno> {
@@ -86,19 +90,34 @@ impl Segment {
     /// is worth.
     pub fn pageable(size: u64) -> Result<Rc<Segment>, Errno> {
         let promised = if size > AT_ONCE_MOST { SEGMENT_PROMISED } else { 0 };
-        Segment::take(pool()?, size, SEGMENT_PAGEABLE | promised)
+        Segment::managed(size, SEGMENT_PAGEABLE | promised)
     }
 
     /// Takes pageable memory that is filled at once: there is nothing to promise, unless it is
     /// much.
     pub fn filled(size: u64) -> Result<Rc<Segment>, Errno> {
         const FILLED_MOST: u64 = 0x10_0000;
-        if size > FILLED_MOST { Segment::pageable(size) } else { Segment::take(pool()?, size, SEGMENT_PAGEABLE) }
+        if size > FILLED_MOST { Segment::pageable(size) } else { Segment::managed(size, SEGMENT_PAGEABLE) }
     }
 
     /// Takes pageable memory that may be more than the pool has: what is touched is paid for.
     pub fn overcommitted(size: u64) -> Result<Rc<Segment>, Errno> {
-        Segment::take(pool()?, size, SEGMENT_PAGEABLE | SEGMENT_PROMISED | SEGMENT_OVERCOMMIT)
+        Segment::managed(size, SEGMENT_PAGEABLE | SEGMENT_PROMISED | SEGMENT_OVERCOMMIT)
+    }
+
+    /// Takes pageable memory, and moves it to the manager that all has.
+    fn managed(size: u64, flags: u64) -> Result<Rc<Segment>, Errno> {
+        let segment = Segment::take(pool()?, size, flags)?;
+        let manager = LATER_MANAGER.lock().clone();
+        if let Some(port) = segment.port().filter(|_| segment.is_paged() && !manager.is_empty()) {
+            dataspace::transfer(port, &manager[..])?;
+        }
+        Ok(segment)
+    }
+
+    /// Lets all pageable memory that is taken later belong to this manager.
+    pub fn set_later_manager(manager: &[u8]) {
+        *LATER_MANAGER.lock() = manager.to_vec();
     }
 
     fn take(pool: Reference, size: u64, flags: u64) -> Result<Rc<Segment>, Errno> {

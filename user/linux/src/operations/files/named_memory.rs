@@ -45,7 +45,7 @@ impl Name {
     /// The dataspace. `None`: there is no manager, so the name is a file's.
     fn find(&self) -> Option<Result<OwnedReference, Errno>> {
         let pool = pool().ok()?;
-        dataspace::interrogate(pool, &MANAGER[..MANAGER.len() - 1]).ok()?;
+        dataspace::interrogate(pool, &MANAGER[..MANAGER.len() - 1], &mut [0; dataspace::NAME_SIZE][..]).ok()?;
         Some(dataspace::identify(pool, self.bytes()).map(|found| found.dataspace))
     }
 

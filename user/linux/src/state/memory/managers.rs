@@ -9,21 +9,28 @@ use alloc::vec::Vec;
 use nacre_proto::{dataspace, file};
 
 impl Memory {
-    /// Moves the program's pageable memory to a manager: the number of dataspaces, and their bytes.
-    /// The program's mappings stay as they are. `ENOSYS`: no memory has managers. After another
-    /// error the dataspaces that were moved before stay where they are.
+    /// Moves the program's pageable memory to a manager, as `dataspace.transfer` names it: the
+    /// number of dataspaces, and their bytes. The program's mappings stay as they are. `ENOSYS`: no
+    /// memory has managers. On any other error all dataspaces are where they were, unless one finds
+    /// no room there any more.
     pub fn transfer_all(&self, manager: &[u8]) -> Result<[u64; 2], Errno> {
-        let (mut moved, mut bytes) = (0, 0);
+        let (mut moved, mut bytes) = (Vec::new(), 0);
         for segment in self.dataspaces(0, u64::MAX) {
             let Some(port) = segment.port() else { continue };
-            match dataspace::transfer(port, manager) {
-                Ok(_) => (moved, bytes) = (moved + 1, bytes + segment.size()),
+            let mut name = [0; dataspace::NAME_SIZE];
+            let size = match dataspace::interrogate(port, &b""[..], &mut name[..]) {
+                Ok(told) => told.name.min(name.len()),
                 // A file's memory has no manager.
-                Err(nacre_proto::Errno::ENOSYS) => {}
-                Err(errno) => return Err(errno.into()),
+                Err(nacre_proto::Errno::ENOSYS) => continue,
+                Err(errno) => return Err(take_back(&moved, errno.into())),
+            };
+            if let Err(errno) = dataspace::transfer(port, manager) {
+                return Err(take_back(&moved, errno.into()));
             }
+            bytes += segment.size();
+            moved.push((segment, name[..size].to_vec()));
         }
-        if moved == 0 { Err(ENOSYS) } else { Ok([moved, bytes]) }
+        if moved.is_empty() { Err(ENOSYS) } else { Ok([moved.len() as u64, bytes]) }
     }
 
     /// Returns when what was written to files' memory between two addresses is where it stays.
@@ -51,4 +58,15 @@ impl Memory {
         }
         found
     }
+}
+
+/// Moves dataspaces back to where they were, the last one first, after an error, which is returned.
+fn take_back(moved: &[(Rc<Segment>, Vec<u8>)], error: Errno) -> Errno {
+    for (segment, name) in moved.iter().rev() {
+        if let Some(port) = segment.port() {
+            // Where others took the room meanwhile, the dataspace stays with its new manager.
+            let _ = dataspace::transfer(port, &name[..]);
+        }
+    }
+    error
 }
