@@ -4,6 +4,7 @@
 mod boot;
 mod console;
 mod crossing;
+mod dataspaces;
 mod files;
 mod guard;
 mod host;
@@ -53,6 +54,7 @@ targets! {
     "input", console::input, DECODER_TRIES, "what the host says of the input, and lines of control";
     "pools", console::pools, DECODER_TRIES, "accounts of memory inside each other";
     "generations", store::generations, 300, "files of persistent memory, altered, cut off and full";
+    "dataspaces", dataspaces::dataspaces, 300, "operations on dataspaces, with any ids, managers and lengths, while machine and stores fail";
     "inheritance", linux::inheritance, DECODER_TRIES, "what a process takes over from the one that made it";
     "linux", linux::calls, DECODER_TRIES, "a Linux program's calls, with any arguments and memory, up to the first message";
     "records", host::records, DECODER_TRIES, "what the guest tells the host over its second line";

@@ -208,7 +208,8 @@ fn below(pool: Reference, manager: &[u8], other: &[u8]) -> Done {
         let copied = dataspace::copy(dataspace, &b""[..])?;
         check(Attached::new(copied.dataspace.handle(), 0)?.read(round)? == 7)?;
         own.write(round, round + 50)?;
-        dataspace::transfer(dataspace, if round == 1 { &[other, b"/", manager].concat()[..] } else { &b"/"[..] })?;
+        let next = if round == 1 { [other, b"/", manager].concat() } else { b"/".to_vec() };
+        dataspace::transfer(dataspace, &next[..])?;
         holds(&own, 50)?;
         dataspace::transfer(dataspace, manager)?;
         is_at(dataspace, manager)?;

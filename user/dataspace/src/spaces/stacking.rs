@@ -44,6 +44,10 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         if let Some(node) = self.nodes.get_mut(&space) {
             node.below = Some(below);
         }
+        if let Some(node) = self.nodes.get_mut(&below) {
+            // Nobody touches its pages there, as with a snapshot.
+            node.above.push(space);
+        }
         self.banks[manager].pass(pages.clone());
         let away: alloc::vec::Vec<u64> = self.banks[manager].known(pages).filter(|page| self.banks[manager].is_away(*page)).collect();
         let moved = away.into_iter().try_for_each(|page| self.send_down(space, manager, (lower, below), page));
