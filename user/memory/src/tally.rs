@@ -1,5 +1,5 @@
-//! Numbers of things that clients have, so that none takes all: each has at most three times what is
-//! free, which is three quarters for one that is alone.
+//! Numbers of things that clients have, so that none takes all: each has at most three times what
+//! is free, which is three quarters for one that is alone.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use nacre_proto::Errno;
@@ -41,7 +41,7 @@ impl Tally {
         }
     }
 
-    /// One of the things that an owner has.
+    /// Finds one of the things that an owner has.
     pub(crate) fn first_of(&self, owner: u64) -> Option<u64> {
         self.members.range((owner, 0)..=(owner, u64::MAX)).next().map(|(_, key)| *key)
     }

@@ -122,8 +122,10 @@ fn set_memory(process: &mut Process, asked: &visit::Reply, data: &[u8]) -> Resul
 fn answer_manager(process: &mut Process, asked: &visit::Reply, manager: &[u8]) -> Result<[u64; 2], Errno> {
     proc::remote_query::check_looked_at(process, asked)?;
     let moved = process.memory.transfer_all(manager)?;
-    if asked.first != 0 {
-        Segment::set_later_manager(manager);
+    if asked.first != 0
+        && let Some(name) = process.memory.present_manager()
+    {
+        Segment::set_later_manager(&name);
     }
     Ok(moved)
 }

@@ -33,6 +33,15 @@ impl Memory {
         if moved.is_empty() { Err(ENOSYS) } else { Ok([moved.len() as u64, bytes]) }
     }
 
+    /// Names the managers of a dataspace that the program has: they are those of all after a move.
+    pub fn present_manager(&self) -> Option<Vec<u8>> {
+        self.dataspaces(0, u64::MAX).iter().find_map(|segment| {
+            let mut name = [0; dataspace::NAME_SIZE];
+            let told = dataspace::interrogate(segment.port()?, &b""[..], &mut name[..]).ok()?;
+            name.get(..told.name).map(<[u8]>::to_vec)
+        })
+    }
+
     /// Returns when what was written to files' memory between two addresses is where it stays.
     pub fn sync(&self, start: u64, end: u64) -> Result<(), Errno> {
         for segment in self.dataspaces(start, end) {
