@@ -28,6 +28,7 @@ mod abi {
     pub mod signal_numbers;
     pub mod socket_flags;
     pub mod time_units;
+    pub mod user_fault_layouts;
     #[cfg(test)]
     mod linux_numbers_tests;
 }
@@ -94,6 +95,7 @@ mod state {
     }
     pub mod system_v;
     pub mod threads {
+        pub mod awaited_page;
         pub mod futex_wait;
         pub mod thread;
         pub mod thread_table;
@@ -138,6 +140,7 @@ mod operations {
     pub mod proc {
         pub mod answer_process;
         pub mod ask_process;
+        pub mod memory_facts;
         pub mod memory_shortage;
         pub mod names;
         pub mod open;
@@ -165,6 +168,7 @@ mod operations {
         pub mod job_control;
         pub mod terminal_io;
     }
+    pub mod user_faults;
 }
 
 /// One function a system call.
@@ -209,6 +213,7 @@ mod calls {
         pub mod memory_locks;
         pub mod process_memory;
         pub mod shared_memory;
+        pub mod user_faults;
     }
     pub mod processes {
         pub mod children;

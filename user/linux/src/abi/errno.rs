@@ -31,3 +31,6 @@ pub const ERESTART_ALWAYS: Errno = Errno(513);
 pub const ERESTART_UNHANDLED: Errno = Errno(514);
 /// Interrupted by a signal in a wait with a limit; the call goes on with the rest of the limit.
 pub const ERESTART_SLEEP: Errno = Errno(516);
+/// Inside the library: the call needs a page of the program's that its user-fault file has to bring
+/// first. It is made again when the page is there.
+pub const EAWAITS_PAGE: Errno = Errno(517);

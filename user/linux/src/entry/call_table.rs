@@ -1,7 +1,7 @@
 //! Which function carries out which call, by Linux's numbers.
 
 use crate::abi::call_names;
-use crate::abi::errno::{Answer, ENOMEM, ENOSYS, negated};
+use crate::abi::errno::{Answer, EAWAITS_PAGE, ENOMEM, ENOSYS, ERESTART_ALWAYS, negated};
 use crate::abi::registers::Frame;
 use crate::calls::files::attributes;
 use crate::calls::files::copy_file;
@@ -38,6 +38,7 @@ use crate::calls::memory::mapping;
 use crate::calls::memory::memory_locks;
 use crate::calls::memory::process_memory;
 use crate::calls::memory::shared_memory;
+use crate::calls::memory::user_faults;
 use crate::calls::processes::children;
 use crate::calls::processes::exec;
 use crate::calls::processes::exit;
@@ -49,6 +50,7 @@ use crate::calls::sockets::{self, message, options};
 use crate::calls::time::clocks;
 use crate::calls::time::timers;
 use crate::operations::files::pidfd;
+use crate::operations::user_faults as faults;
 use crate::process::Process;
 use crate::services::memory_shortage::IS_SHORT;
 use core::sync::atomic::Ordering;
@@ -82,9 +84,9 @@ fn lacks_memory(number: usize) -> bool {
 
 /// Calls that make something which stays. What room is left serves calls that free memory, or need
 /// it for a moment.
-const MAKERS: [usize; 41] = [
+const MAKERS: [usize; 42] = [
     2, 9, 10, 22, 25, 29, 30, 32, 33, 41, 43, 53, 56, 57, 58, 64, 68, 85, 213, 222, 233, 240, 253, 254, 257, 282, 283,
-    284, 288, 289, 290, 291, 292, 293, 294, 304, 319, 434, 435, 437, 438,
+    284, 288, 289, 290, 291, 292, 293, 294, 304, 319, 323, 434, 435, 437, 438,
 ];
 
 /// Carries out call `number`; what the program finds in `rax`.
@@ -92,8 +94,28 @@ const MAKERS: [usize; 41] = [
 pub fn call(process: &mut Process, number: usize, frame: &mut Frame) -> u64 {
     match CALLS.get(number) {
         Some(Some(_)) if IS_SHORT.load(Ordering::Relaxed) && lacks_memory(number) => negated(ENOMEM),
-        Some(Some(handler)) => handler(process, frame).unwrap_or_else(negated),
+        Some(Some(handler)) => match handler(process, frame) {
+            Err(EAWAITS_PAGE) => call_when_there(process, *handler, frame),
+            answer => answer.unwrap_or_else(negated),
+        },
         _ => lacking(process, number),
+    }
+}
+
+/// Makes a call again that needs a page of the program's which its user-fault file brings, each
+/// time that one is there.
+#[cold]
+fn call_when_there(process: &mut Process, handler: Handler, frame: &mut Frame) -> u64 {
+    loop {
+        match faults::wait_in_call(process) {
+            Ok(true) => {}
+            Ok(false) => return negated(ERESTART_ALWAYS),
+            Err(error) => return negated(error),
+        }
+        match handler(process, frame) {
+            Err(EAWAITS_PAGE) => {}
+            answer => return answer.unwrap_or_else(negated),
+        }
     }
 }
 
@@ -378,6 +400,7 @@ calls! {
     319 shared_memory::memfd_create;
     320 privileged::kexec_file_load;
     322 exec::execveat;
+    323 user_faults::userfaultfd;
     324 processor::membarrier;
     325 memory_locks::mlock2;
     326 copy_file::copy_file_range;

@@ -6,6 +6,7 @@ use crate::abi::signal_info::{Info, SI_KERNEL};
 use crate::abi::signal_numbers::{SA_RESTART, SIGSEGV};
 use crate::operations::grow_stack;
 use crate::operations::signal_frame;
+use crate::operations::user_faults;
 use crate::process::Process;
 use crate::process::end::end_by_signal;
 use crate::state::signals::dispositions::Fate;
@@ -55,6 +56,10 @@ pub fn deliver(process: &mut Process, frame: &mut Frame) {
 }
 
 fn attend(process: &mut Process, frame: &mut Frame, mut cut_off: Option<CutOff>) {
+    if process.me().awaits_page.is_some() {
+        // A signal that ends the wait is taken here, and then the thread touches the page again.
+        user_faults::wait(process);
+    }
     loop {
         while process.signals.is_stopped {
             wait_continued(process);

@@ -7,11 +7,13 @@ use crate::operations::due_timers;
 use crate::operations::files::file_signals;
 use crate::operations::files::queue_events;
 use crate::operations::grow_stack;
+use crate::operations::user_faults::{self, Outcome};
 use crate::process::{Process, lock};
 use crate::process::end::end_by_signal;
 use crate::process::signal_thread::SIGNALS;
 use crate::raw::thread_position::{Place, place, signal_entry};
 use crate::state::files::watch::FILES;
+use crate::state::memory::user_faults as memory_faults;
 use crate::state::queue_notifications::MAIL;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
@@ -80,7 +82,16 @@ fn exception(request: &mut Request<'_>) {
     let next = state.and_then(|state| {
         let index = lock::with_process(NOBODY, |process| process.threads.with_block(state.gs_base)).flatten()?;
         lock::with_process(index, |process| {
-            if kind == KIND_MEMORY && (process.memory.resolve(address, access(error)) || grow_stack::resolve_fault(process, address)) {
+            let lacking = if kind == KIND_MEMORY { memory_faults::lacking(&process.memory, address, 1, access(error)) } else { None };
+            if let Some(lacking) = lacking {
+                process.me().trap = [error, kind];
+                if user_faults::faulted(process, lacking, address) == Outcome::Again {
+                    return state;
+                }
+                process.me().block.resume.store(state.rip, Ordering::Relaxed);
+                return ThreadState { rip: signal_entry(), ..state };
+            }
+            if kind == KIND_MEMORY && resolves(process, address, access(error)) {
                 return state;
             }
             if kind == KIND_MEMORY && process.memory.is_short_at(address, access(error)) {
@@ -101,6 +112,14 @@ fn exception(request: &mut Request<'_>) {
     let bytes: Vec<u8> = next.to_words().iter().flat_map(|word| word.to_le_bytes()).collect();
     request.put(&bytes);
     request.answer(fault::RESUME, [0; 6]);
+}
+
+/// Returns true if the caller can make an access again that failed.
+fn resolves(process: &mut Process, address: u64, access: Rights) -> bool {
+    let mut late = process.me().late;
+    let is_resolved = process.memory.resolve(address, access, &mut late) || grow_stack::resolve_fault(process, address);
+    process.me().late = late;
+    is_resolved
 }
 
 /// Returns the right that a failed access lacked, from the machine's error code.

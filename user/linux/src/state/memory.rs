@@ -14,12 +14,15 @@ pub mod page_table_pool;
 pub mod patched_calls;
 pub mod promised;
 pub mod provide_tables;
+pub mod registered;
+pub mod residence;
 mod reuse;
 mod shared_by_clone;
 pub mod shared_word;
 pub mod stack_growth;
 #[allow(unsafe_code)]
 pub mod user_access;
+pub mod user_faults;
 
 use crate::abi::errno::{EACCES, ENOMEM, Errno};
 use crate::raw::memory_words;
@@ -31,6 +34,7 @@ use crate::state::memory::address_map::{Area, Map, round_up};
 use crate::state::memory::locked_pages::Locked;
 use crate::state::memory::mapped_part::{CLEARED_BY_SERVER, Fill, HIGHEST, LOWEST, Lazy, Part};
 use crate::state::memory::page_table_pool::Tables;
+use crate::state::memory::registered::Faults;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
@@ -54,6 +58,8 @@ pub struct Memory {
     lazy: Lazy,
     /// Locked pages.
     pub locked: Locked,
+    /// Areas whose pages user-fault files bring.
+    pub faults: Faults,
     /// Page tables.
     pub tables: Tables,
 }
@@ -68,7 +74,7 @@ impl Memory {
     pub fn copied(map: Map<Fill>, [break_start, break_end, break_mapped]: [u64; 3], tables: Tables) -> Memory {
         let has_paged = map.areas().any(|area| area.backing.is_paged());
         let lazy = Lazy::among(&map);
-        Memory { map, break_start, break_end, break_mapped, stock: SegmentCache::default(), has_paged, lazy, locked: Locked::default(), tables }
+        Memory { map, break_start, break_end, break_mapped, stock: SegmentCache::default(), has_paged, lazy, locked: Locked::default(), faults: Faults::default(), tables }
     }
 
     /// Returns the start of the break, its present end, and the end of the memory behind it.
@@ -122,6 +128,9 @@ impl Memory {
         let Fill::Own(part) = &area.backing else { return Ok(()) };
         if part.is_lazy() {
             return self.replace(start, end, false);
+        }
+        if part.registered.is_some() {
+            return self.empty(start, end);
         }
         let offset = part.state.offset + (start - area.start);
         let port = part.segment.as_ref().filter(|_| end - start >= CLEARED_BY_SERVER).and_then(|segment| segment.port());

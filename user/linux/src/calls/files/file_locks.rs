@@ -5,6 +5,7 @@ use crate::abi::errno::{Answer, EINTR, EINVAL, ENOLCK, ENOSYS, EOVERFLOW, ERESTA
 use crate::abi::registers::Frame;
 use crate::operations::files::queue_events;
 use crate::operations::paths::file_status;
+use crate::operations::user_faults;
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
 use alloc::rc::Rc;
@@ -88,6 +89,7 @@ fn lock_owner(process: &mut Process, target: Reference) -> Result<Reference, Err
 /// A descriptor of the file was closed: as POSIX has it, all the process's locks of it go, whatever
 /// descriptor they were taken through.
 pub fn closed(process: &mut Process, file: &Rc<OpenFile>) {
+    user_faults::closed(process, file);
     if file.is_mailbox() {
         queue_events::leave_mailbox(process, file);
     }

@@ -5,6 +5,7 @@ use crate::abi::file_flags::{O_ASYNC, O_NONBLOCK};
 use crate::abi::registers::Frame;
 use crate::abi::signal_numbers::SIGTTOU;
 use crate::calls::files::descriptors::set_flags;
+use crate::calls::memory::user_faults;
 use crate::operations::files::file_signals;
 use crate::operations::paths::file_status;
 use crate::operations::terminals::job_control::{self, get_attributes, is_terminal};
@@ -60,6 +61,7 @@ pub fn ioctl(process: &mut Process, frame: &mut Frame) -> Answer {
         FIONBIO => set_nonblocking(process, &open, argument),
         FIOASYNC => set_async(process, &open, argument),
         FIONREAD => waiting(process, &open, argument),
+        request if open.faults().is_some() => user_faults::request(process, &open, request, argument),
         _ if open.pipe().is_some() => Err(ENOTTY),
         request => of_terminal(process, &open, request, argument),
     }

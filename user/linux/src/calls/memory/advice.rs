@@ -3,6 +3,7 @@
 use crate::abi::errno::{Answer, EACCES, EINVAL, ENOMEM, Errno};
 use crate::abi::registers::Frame;
 use crate::calls::memory::mapping;
+use crate::calls::memory::memory_locks;
 use crate::process::Process;
 use crate::state::memory::address_map::{is_page, round_up};
 use crate::state::memory::mapped_part::{AtFork, Fill};
@@ -15,6 +16,7 @@ const DONTFORK: u64 = 10;
 const DOFORK: u64 = 11;
 const WIPEONFORK: u64 = 18;
 const KEEPONFORK: u64 = 19;
+const POPULATE_READ: u64 = 22;
 const POPULATE_WRITE: u64 = 23;
 const DONTNEED_LOCKED: u64 = 24;
 
@@ -50,6 +52,11 @@ fn follow(process: &mut Process, start: u64, end: u64, advice: u64) -> Result<()
         WIPEONFORK => AtFork::Wiped,
         DOFORK | KEEPONFORK => AtFork::Copied,
         POPULATE_WRITE if !process.memory.map.allows(start, end - start, Rights::WRITE) => return Err(EACCES),
+        POPULATE_READ if !process.memory.map.allows(start, end - start, Rights::READ) => return Err(EACCES),
+        POPULATE_READ | POPULATE_WRITE => {
+            memory_locks::bring(process, start, end);
+            return Ok(());
+        }
         REMOVE => return Err(EINVAL),
         _ => return Ok(()),
     };

@@ -11,6 +11,8 @@ use crate::services::file_memory;
 use crate::services::segment::Segment;
 use crate::state::files::open_file::OpenFile;
 use crate::state::memory::address_map::{is_page, round_up};
+use crate::state::memory::residence;
+use crate::state::memory::user_faults;
 use crate::state::memory::mapped_part::{Fill, HIGHEST, LOWEST, effective};
 use alloc::rc::Rc;
 use nacre_abi::{PAGE_SIZE, Rights};
@@ -321,6 +323,7 @@ pub fn mremap(process: &mut Process, frame: &mut Frame) -> Answer {
 
 /// Puts fresh memory behind where the mapping will be, then moves it there.
 fn move_mapping(process: &mut Process, [start, size, new_size]: [u64; 3], rights: Rights, to: u64) -> Answer {
+    user_faults::unregister(&mut process.memory, start, start + size, None)?;
     if new_size > size {
         process.memory.add(&mut process.services, to + size, new_size - size, rights)?;
     }
@@ -328,13 +331,19 @@ fn move_mapping(process: &mut Process, [start, size, new_size]: [u64; 3], rights
     Ok(to)
 }
 
-/// `mincore(address, size, vector)`: all that is mapped is there.
+/// `mincore(address, size, vector)`.
 pub fn mincore(process: &mut Process, frame: &mut Frame) -> Answer {
     let [address, size, vector, ..] = frame.arguments();
     let end = range(address, size)?;
     if !process.memory.map.is_covered(address, end) {
         return Err(ENOMEM);
     }
-    process.memory.writable(vector, (end - address) / PAGE_SIZE)?.fill(1);
+    let runs = residence::resident(&process.memory, address, end);
+    let seen = process.memory.writable(vector, (end - address) / PAGE_SIZE)?;
+    seen.fill(0);
+    for (start, end) in runs {
+        let pages = ((start - address) / PAGE_SIZE) as usize..((end - address) / PAGE_SIZE) as usize;
+        seen.get_mut(pages).into_iter().for_each(|pages| pages.fill(1));
+    }
     Ok(0)
 }

@@ -7,6 +7,7 @@ use crate::process::Process;
 use crate::state::capabilities::MEMORY_LOCKS;
 use crate::state::memory::address_map::round_up;
 use crate::state::memory::locked_pages::Locked;
+use crate::state::memory::residence;
 use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
 
@@ -55,6 +56,17 @@ fn pages(frame: &Frame) -> Result<(u64, u64), Errno> {
 
 /// `mlock(address, size)`. What is before a gap is locked all the same.
 pub fn mlock(process: &mut Process, frame: &mut Frame) -> Answer {
+    lock(process, frame, false)
+}
+
+/// Brings pages of a range that nobody has touched.
+pub fn bring(process: &mut Process, start: u64, end: u64) {
+    for (start, end) in residence::own_parts(&process.memory, start, end) {
+        process.memory.touch(start, end - start);
+    }
+}
+
+fn lock(process: &mut Process, frame: &Frame, is_later: bool) -> Answer {
     check_may_lock(process)?;
     let (start, end) = pages(frame)?;
     let locked = &process.memory.locked;
@@ -63,13 +75,17 @@ pub fn mlock(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     let reached = reach(process, start, end);
     process.memory.locked.add(start, reached);
+    if !is_later {
+        bring(process, start, reached);
+    }
     if reached == end { Ok(0) } else { Err(ENOMEM) }
 }
 
 /// `mlock2(address, size, flags)`.
 pub fn mlock2(process: &mut Process, frame: &mut Frame) -> Answer {
     const LATER: u64 = 1;
-    if frame.arguments()[2] & 0xffff_ffff & !LATER != 0 { Err(EINVAL) } else { mlock(process, frame) }
+    let flags = frame.arguments()[2] & 0xffff_ffff;
+    if flags & !LATER != 0 { Err(EINVAL) } else { lock(process, frame, flags & LATER != 0) }
 }
 
 /// `munlock(address, size)`.

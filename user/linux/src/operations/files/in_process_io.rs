@@ -6,6 +6,7 @@ use crate::abi::signal_info::Info;
 use crate::abi::time_units::MONOTONIC;
 use crate::operations::clock_reading;
 use crate::operations::proc;
+use crate::operations::user_faults;
 use crate::process::Process;
 use crate::state::files::in_process_file::InProcessFile;
 use crate::state::files::open_file::{Kind, OpenFile};
@@ -31,12 +32,16 @@ fn record(info: &Info) -> [u8; SIGNAL_RECORD] {
 
 /// Reads a file that is inside the process.
 pub fn read_local(process: &mut Process, file: &RefCell<InProcessFile>, into: &mut [u8]) -> Result<usize, Errno> {
-    let wanted = match &*file.borrow() {
-        InProcessFile::Signals(set) => Some(*set),
-        _ => None,
+    let (signals, faults) = match &*file.borrow() {
+        InProcessFile::Signals(set) => (Some(*set), None),
+        InProcessFile::Faults(faults) => (None, Some(*faults)),
+        _ => (None, None),
     };
-    if let Some(set) = wanted {
+    if let Some(set) = signals {
         return read_signals(process, set, into);
+    }
+    if let Some(faults) = faults {
+        return user_faults::read(process, faults, into);
     }
     if matches!(&*file.borrow(), InProcessFile::Shown(_)) {
         return proc::open::read_shown(process, file, None, into);

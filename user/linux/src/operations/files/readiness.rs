@@ -5,6 +5,7 @@ use crate::abi::poll_events::{ALWAYS, POLLERR, POLLHUP, POLLIN, POLLOUT};
 use crate::abi::time_units::MONOTONIC;
 use crate::operations::clock_reading::{self, now};
 use crate::operations::files::pidfd;
+use crate::operations::user_faults;
 use crate::process::Process;
 use crate::state::files::epoll_set::{Entry, Set};
 use crate::state::files::in_process_file::InProcessFile;
@@ -24,6 +25,12 @@ pub const FOR_EVER: u64 = u64::MAX;
 
 /// Returns which of `events` an open file has, and of those that are always reported.
 pub fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
+    if let Some(faults) = open.faults()
+        && (faults.features.is_none() || !open.is_nonblocking())
+    {
+        // As on Linux: who would wait in `read` after all is told so.
+        return POLLERR;
+    }
     if let Kind::Local(local) = &open.kind
         && !open.is_remote()
     {
@@ -130,6 +137,7 @@ pub fn local_events(process: &mut Process, file: &RefCell<InProcessFile>) -> u64
         InProcessFile::Signals(set) => *set,
         InProcessFile::Shown(_) => return POLLIN | POLLOUT,
         InProcessFile::Process(pid) => return if pidfd::has_ended(*pid) { POLLIN } else { 0 },
+        InProcessFile::Faults(faults) => return if user_faults::is_ready(process, *faults) { POLLIN } else { 0 },
         InProcessFile::Set(_) => 0,
     };
     if set != 0 {

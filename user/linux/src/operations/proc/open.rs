@@ -4,6 +4,7 @@
 use crate::abi::errno::{Answer, EACCES, EINVAL, EISDIR, ELOOP, ENOENT, ENOTDIR, Errno};
 use crate::abi::file_flags::{O_ACCESS, O_CLOEXEC, O_DIRECTORY, O_PATH, O_WRONLY, S_IFDIR, S_IFREG};
 use crate::operations::proc::ask_process::{self, link_of_other};
+use crate::operations::proc::memory_facts;
 use crate::operations::proc::names::{self, pack};
 use crate::operations::proc::remote_query;
 use crate::operations::proc::text;
@@ -45,6 +46,11 @@ pub fn read_shown(process: &mut Process, file: &RefCell<InProcessFile>, at: Opti
     if node.is_folder() {
         return Err(EISDIR);
     }
+    if let Node::Fact(pid, _, "pagemap") = node
+        && pid == process.pid()
+    {
+        return read_pages(process, file, position, at.is_none(), into);
+    }
     let fresh = if position == 0 { Some(text::text_of(process, node)?) } else { None };
     let is_empty = matches!(&*file.borrow(), InProcessFile::Shown(shown) if shown.text.is_empty());
     let fresh = match fresh {
@@ -60,6 +66,21 @@ pub fn read_shown(process: &mut Process, file: &RefCell<InProcessFile>, at: Opti
         shown.position += count as u64;
     }
     Ok(count)
+}
+
+/// Reads what there is of pages of memory, at a position that may be far.
+fn read_pages(process: &Process, file: &RefCell<InProcessFile>, position: u64, moves: bool, into: &mut [u8]) -> Result<usize, Errno> {
+    if !position.is_multiple_of(8) || !into.len().is_multiple_of(8) {
+        return Err(EINVAL);
+    }
+    let bytes = memory_facts::pagemap(process, position, into.len());
+    into[..bytes.len()].copy_from_slice(&bytes);
+    if let InProcessFile::Shown(shown) = &mut *file.borrow_mut()
+        && moves
+    {
+        shown.position += bytes.len() as u64;
+    }
+    Ok(bytes.len())
 }
 
 /// Entries of a folder, as a server gives them.

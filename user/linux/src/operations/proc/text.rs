@@ -5,12 +5,14 @@ use crate::abi::errno::{EACCES, EINVAL, ENOENT, Errno};
 use crate::abi::time_units::{MONOTONIC, REALTIME};
 use crate::operations::cpu_time;
 use crate::operations::proc::ask_process;
+use crate::operations::proc::memory_facts;
 use crate::operations::proc::memory_shortage;
 use crate::operations::processors;
 use crate::operations::system_name;
 use crate::process::Process;
 use crate::state::files::proc_node::Node;
 use crate::state::memory::mapped_part::Fill;
+use crate::state::memory::residence;
 use crate::state::threads::thread::Thread;
 use alloc::format;
 use alloc::string::String;
@@ -185,17 +187,17 @@ fn of_process(process: &mut Process, pid: u64, thread: u64, name: &str) -> Resul
         "io" => b"rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n".to_vec(),
         "limits" => limits_text(process).into_bytes(),
         "maps" if is_own => maps(process).into_bytes(),
-        "maps" => Vec::new(),
+        "smaps" if is_own => memory_facts::smaps(process).into_bytes(),
+        "smaps_rollup" if is_own => memory_facts::rollup(process).into_bytes(),
+        "maps" | "smaps" | "smaps_rollup" | "pagemap" => Vec::new(),
         "mounts" => MOUNTS.as_bytes().to_vec(),
         "mountinfo" => MOUNTINFO.as_bytes().to_vec(),
         "oom_score" => b"0\n".to_vec(),
         "oom_score_adj" | "oom_adj" if !is_own => b"0\n".to_vec(),
         name @ ("oom_score_adj" | "oom_adj") => memory_shortage::oom_text(process, name).into_bytes(),
         "stat" => stat_line(process, &known, thread, &name_of_thread, is_own).into_bytes(),
-        "statm" => {
-            let pages = if is_own { process.memory.size() / 4096 } else { 0 };
-            format!("{pages} {pages} 0 0 0 {pages} 0\n").into_bytes()
-        }
+        "statm" if is_own => memory_facts::statm(process).into_bytes(),
+        "statm" => b"0 0 0 0 0 0 0\n".to_vec(),
         "status" => status_text(process, &known, thread, &name_of_thread, is_own).into_bytes(),
         _ => b"0".to_vec(),
     })
@@ -229,7 +231,7 @@ fn limits_text(process: &Process) -> String {
     all
 }
 
-fn maps(process: &mut Process) -> String {
+pub fn maps(process: &mut Process) -> String {
     let stack = process.strings[3].max(process.strings[1]).next_multiple_of(4096);
     let [break_start, _, break_end] = process.memory.break_words();
     let mut all = String::new();
@@ -264,6 +266,7 @@ fn ticks(process: &mut Process, thread: u64) -> [u64; 2] {
 
 fn stat_line(process: &mut Process, known: &Known, thread: u64, name: &str, is_own: bool) -> String {
     let size = if is_own { process.memory.size() } else { 0 };
+    let resident = if is_own { residence::all_resident(&process.memory) / 4096 } else { 0 };
     let nice = 20 - known.priority as i64;
     let terminal = match manager::terminal(Reference::PARENT) {
         Ok(own) if is_own => own.device,
@@ -273,7 +276,7 @@ fn stat_line(process: &mut Process, known: &Known, thread: u64, name: &str, is_o
     let [used, of_children] = if is_own { ticks(process, thread) } else { [0; 2] };
     let mut line = format!("{thread} ({name}) {} {} {} {} {terminal} {} 4194304 0 0 0 0 ", known.state, known.parent, known.group, known.session, known.foreground);
     let _ = write!(line, "{used} 0 {of_children} 0 ");
-    let _ = write!(line, "{} {nice} {} 0 0 {size} {} 18446744073709551615 ", 20 + nice, known.threads, size / 4096);
+    let _ = write!(line, "{} {nice} {} 0 0 {size} {resident} 18446744073709551615 ", 20 + nice, known.threads);
     let mask = if is_own { thread_shown(process, thread).mask } else { 0 };
     let caught = if is_own { process.signals.handled() } else { 0 };
     let _ = writeln!(line, "1 1 0 0 0 0 {} {} {} 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0", mask as u32, known.ignored as u32, caught as u32);
@@ -300,8 +303,9 @@ fn status_text(process: &mut Process, known: &Known, thread: u64, name: &str, is
     if is_own {
         process.identity.groups.iter().for_each(|group| all.push_str(&format!("{group} ")));
     }
+    let resident = if is_own { residence::all_resident(&process.memory) / 1024 } else { 0 };
     let locked = if is_own { process.memory.locked.bytes() / 1024 } else { 0 };
-    let _ = write!(all, "\nVmPeak:\t{size:8} kB\nVmSize:\t{size:8} kB\nVmLck:\t{locked:8} kB\nVmHWM:\t{size:8} kB\nVmRSS:\t{size:8} kB\nVmData:\t{size:8} kB\nVmStk:\t     132 kB\nVmSwap:\t       0 kB\nThreads:\t{threads}\n");
+    let _ = write!(all, "\nVmPeak:\t{size:8} kB\nVmSize:\t{size:8} kB\nVmLck:\t{locked:8} kB\nVmHWM:\t{resident:8} kB\nVmRSS:\t{resident:8} kB\nVmData:\t{size:8} kB\nVmStk:\t     132 kB\nVmSwap:\t       0 kB\nThreads:\t{threads}\n");
     let (pending, shared, mask) = if is_own { (thread_shown(process, thread).pending.set(), process.signals.pending.set(), thread_shown(process, thread).mask) } else { (0, 0, 0) };
     let caught = if is_own { process.signals.handled() } else { 0 };
     let ignored = if is_own { process.signals.ignored() } else { known.ignored };

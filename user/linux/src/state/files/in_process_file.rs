@@ -48,6 +48,17 @@ pub struct FileTimer {
     pub clock: u64,
 }
 
+/// A file that is told of faults.
+#[derive(Clone, Copy)]
+pub struct UserFaultFile {
+    /// Number of it, which no other file of the process ever has.
+    pub number: u64,
+    /// Features that the program asked for; `None`: it has not yet.
+    pub features: Option<u64>,
+    /// Tells of faults of the program's own instructions alone, not of those of its calls.
+    pub is_for_program: bool,
+}
+
 /// State of a file inside the process, by kind.
 pub enum InProcessFile {
     /// `eventfd`.
@@ -58,6 +69,8 @@ pub enum InProcessFile {
     Signals(u64),
     /// `epoll`.
     Set(Set),
+    /// `userfaultfd`.
+    Faults(UserFaultFile),
     /// A process, by its number.
     Process(u64),
     /// Something in `/proc`.

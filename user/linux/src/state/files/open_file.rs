@@ -7,7 +7,7 @@ use crate::services::file_memory;
 use crate::services::segment::{Paging, Segment};
 use crate::state::files::directory_cursor::Listing;
 use crate::state::files::file_owners::Owner;
-use crate::state::files::in_process_file::InProcessFile;
+use crate::state::files::in_process_file::{InProcessFile, UserFaultFile};
 use crate::state::files::pipe::{self, End, Side};
 use crate::state::files::proc_node::Node;
 use crate::state::files::ring_ends::Rings;
@@ -277,6 +277,15 @@ impl OpenFile {
         }
     }
 
+    /// Returns what it tells of faults, if it does.
+    pub fn faults(&self) -> Option<UserFaultFile> {
+        let Kind::Local(local) = &self.kind else { return None };
+        match &*local.try_borrow().ok()? {
+            InProcessFile::Faults(faults) => Some(*faults),
+            _ => None,
+        }
+    }
+
     /// The process that it is.
     pub fn process(&self) -> Option<u64> {
         let Kind::Local(local) = &self.kind else { return None };
@@ -299,6 +308,7 @@ impl OpenFile {
             InProcessFile::Signals(_) => String::from("anon_inode:[signalfd]"),
             InProcessFile::Set(_) => String::from("anon_inode:[eventpoll]"),
             InProcessFile::Process(_) => String::from("anon_inode:[pidfd]"),
+            InProcessFile::Faults(_) => String::from("anon_inode:[userfaultfd]"),
         })
     }
 }

@@ -26,7 +26,7 @@ pub(crate) const FOLDERS: [(&str, &[&str]); 7] = [
     ("net", &[]),
 ];
 /// Files that tell of a process.
-pub(crate) const FACTS: [&str; 17] = [
+pub(crate) const FACTS: [&str; 20] = [
     "auxv",
     "cgroup",
     "cmdline",
@@ -40,6 +40,9 @@ pub(crate) const FACTS: [&str; 17] = [
     "oom_adj",
     "oom_score",
     "oom_score_adj",
+    "pagemap",
+    "smaps",
+    "smaps_rollup",
     "stat",
     "statm",
     "status",

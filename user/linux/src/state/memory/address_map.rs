@@ -43,6 +43,8 @@ pub struct Map<B> {
     /// Start, end and rights of the area that a pointer was last found in: the next is most likely
     /// there too.
     known: Cell<(u64, u64, Rights)>,
+    /// Count of moments when something may have changed.
+    changes: u64,
 }
 
 /// Absence of an area.
@@ -51,7 +53,7 @@ const UNKNOWN: (u64, u64, Rights) = (0, 0, Rights::NONE);
 impl<B: Backing> Map<B> {
     /// A map without areas.
     pub const fn new() -> Map<B> {
-        Map { areas: BTreeMap::new(), hint: 0, known: Cell::new(UNKNOWN) }
+        Map { areas: BTreeMap::new(), hint: 0, known: Cell::new(UNKNOWN), changes: 0 }
     }
 
     /// The areas from the one around `address` on, or from the first above it.
@@ -169,6 +171,7 @@ impl<B: Backing> Map<B> {
         self.split_at(start)?;
         self.split_at(end)?;
         self.known.set(UNKNOWN);
+        self.changes += 1;
         let mut taken = Vec::new();
         while let Some((&key, _)) = self.areas.range(start..end).next() {
             taken.extend(self.areas.remove(&key));
@@ -187,12 +190,19 @@ impl<B: Backing> Map<B> {
         self.split_at(start)?;
         self.split_at(end)?;
         self.known.set(UNKNOWN);
+        self.changes += 1;
         Ok(self.areas.range_mut(start..end).map(|(_, area)| area))
+    }
+
+    /// Returns how often something may have changed.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Every area, in order, to change what fills it.
     pub fn areas_mut(&mut self) -> impl Iterator<Item = &mut Area<B>> {
         self.known.set(UNKNOWN);
+        self.changes += 1;
         self.areas.values_mut()
     }
 

@@ -15,7 +15,7 @@ use crate::raw::memory_words;
 use crate::services::segment::Segment;
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::Area;
-use crate::state::memory::mapped_part::{AtFork, Fill, Part, effective, read_only};
+use crate::state::memory::mapped_part::{AtFork, Fill, Late, Part, effective, read_only};
 use crate::state::memory::promised::{self, KnownPart};
 use alloc::vec::Vec;
 use nacre_abi::state::MappingState;
@@ -42,7 +42,7 @@ impl Part {
     /// Returns true if the part can be left to a fork's child as it is, to be copied later.
     pub fn can_wait(&self) -> bool {
         let keeps = self.segment.as_ref().is_some_and(|segment| segment.port().is_some());
-        self.writable && !self.shared && !self.lent && self.at_fork == AtFork::Copied && keeps && self.state.size >= LEAST
+        self.writable && !self.shared && !self.lent && self.registered.is_none() && self.at_fork == AtFork::Copied && keeps && self.state.size >= LEAST
     }
 
     /// Returns what a fork's child has of the part from `start` on, in pieces: first address, end,
@@ -188,7 +188,7 @@ impl Memory {
 
     /// Returns true if a fault at `address` was only because something is lazy, and the access can
     /// be made again.
-    pub fn resolve(&mut self, address: u64, access: Rights) -> bool {
+    pub fn resolve(&mut self, address: u64, access: Rights, late: &mut Late) -> bool {
         let page = address & !(PAGE_SIZE - 1);
         if access == Rights::WRITE && self.lazy_run(page, page + PAGE_SIZE).is_some() {
             let (from, to) = self.lazy.last;
@@ -196,7 +196,7 @@ impl Memory {
             return self.lazy_run(page, page + size).is_some_and(|(from, to)| self.copy_run(from, to).is_ok());
         }
         // Another thread has had it copied, or an area was cut, and this one came meanwhile.
-        self.map.allows(address, 1, access) && self.lazy.is_late(address)
+        self.map.allows(address, 1, access) && late.is_late(address, self.map.changes())
     }
 
     /// Replaces a part of a lazy area by memory of the process's own, which has the same in it or

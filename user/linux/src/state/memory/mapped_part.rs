@@ -5,6 +5,7 @@ use crate::services::segment::{Paging, Segment};
 use crate::state::files::open_file::OpenFile;
 use crate::state::memory::address_map::{Backing, Map};
 use crate::state::memory::page_copies::{Bank, Pages};
+use crate::state::memory::registered::Registered;
 use alloc::rc::Rc;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_abi::state::MappingState;
@@ -53,7 +54,7 @@ impl Backing for Fill {
         let second = part.cut(segment, offset)?;
         let origin = part.origin.as_ref().map(|(file, at)| (file.clone(), at + offset));
         let pages = part.pages.split_off(second.state.start);
-        Ok(Fill::Own(Part { writable: part.writable, shared: part.shared, lent: part.lent, at_fork: part.at_fork, pages, origin, ..second }))
+        Ok(Fill::Own(Part { writable: part.writable, shared: part.shared, lent: part.lent, at_fork: part.at_fork, pages, registered: part.registered, origin, ..second }))
     }
 }
 
@@ -90,6 +91,8 @@ pub struct Part {
     pub at_fork: AtFork,
     /// Copies of pages of a lazy part, which stand in front of what it shows.
     pub(super) pages: Pages,
+    /// The user-fault file that is told of faults at it, and which.
+    pub(super) registered: Option<Registered>,
     /// The file that a private copy was made of, and where in it the part starts.
     pub origin: Option<(Rc<OpenFile>, u64)>,
 }
@@ -101,14 +104,14 @@ impl Part {
         let mapping = OwnedMapping::new(Space::OWN, start, size, region, offset, rights).map_err(|_| ENOMEM)?;
         let state = MappingState { start, size, offset, rights: rights.0, ..MappingState::default() };
         let writable = segment.is_writable();
-        Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable, shared: false, lent: false, at_fork: AtFork::Copied, pages: Pages::default(), origin: None })
+        Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable, shared: false, lent: false, at_fork: AtFork::Copied, pages: Pages::default(), registered: None, origin: None })
     }
 
     /// Makes the part for a mapping of the parent's at `start`, with these rights.
     pub fn given(mapping: Mapping, start: u64, size: u64, rights: Rights, writable: bool) -> Part {
         let state = MappingState { start, size, rights: rights.0, ..MappingState::default() };
         let shown = Shown::Given(OwnedMapping::adopt(mapping));
-        Part { shown, segment: None, state, writable, shared: false, lent: false, at_fork: AtFork::Copied, pages: Pages::default(), origin: None }
+        Part { shown, segment: None, state, writable, shared: false, lent: false, at_fork: AtFork::Copied, pages: Pages::default(), registered: None, origin: None }
     }
 
     /// Returns the segment and offset that a fork's child shares, or `None` if it gets a copy.
@@ -123,12 +126,35 @@ impl Part {
     /// Runs `read` while what is shown may be read.
     pub fn while_readable<T>(&mut self, read: impl FnOnce(&Part) -> T) -> Result<T, Errno> {
         let rights = Rights(self.state.rights);
+        if let Some(registered) = self.registered {
+            return self.while_all_shown(registered, read);
+        }
         if rights.contains(Rights::READ) {
             return Ok(read(self));
         }
         self.protect(effective(rights.union(Rights::READ)))?;
         let result = read(self);
         self.protect(rights)?;
+        Ok(result)
+    }
+
+    /// Returns true if a user-fault file is told of its faults.
+    pub fn is_telling(&self) -> bool {
+        self.registered.is_some_and(|registered| registered.missing)
+    }
+
+    /// Returns the pages of a range that are there, of a part whose file brings them.
+    pub fn present(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
+        self.pages.range(start, end).map(|(page, _)| page)
+    }
+
+    /// Runs `read` while all of it is shown to be read, present or not.
+    fn while_all_shown<T>(&mut self, registered: Registered, read: impl FnOnce(&Part) -> T) -> Result<T, Errno> {
+        self.set(MappingState { rights: Rights::READ.0, ..self.state })?;
+        self.pages.protect(Rights::READ)?;
+        let result = read(self);
+        self.pages.protect(registered.rights)?;
+        self.set(MappingState { rights: registered.shown().0, ..self.state })?;
         Ok(result)
     }
 
@@ -199,7 +225,11 @@ impl Part {
     /// writes gets a copy first.
     pub fn protect(&mut self, rights: Rights) -> Result<(), Errno> {
         self.pages.protect(rights)?;
-        let rights = if self.writable { rights } else { read_only(rights) };
+        let rights = match &mut self.registered {
+            Some(registered) => registered.change(rights),
+            None if self.writable => rights,
+            None => read_only(rights),
+        };
         if self.state.rights == rights.0 {
             return Ok(());
         }
@@ -230,10 +260,38 @@ pub fn read_only(rights: Rights) -> Rights {
     rights.intersect(Rights::READ.union(Rights::EXECUTE))
 }
 
-/// Maximum number of threads that can have met a moment when memory of the map was missing.
-const MAX_LATE: u32 = 1024;
-/// Number of consecutive faults at one page after which it counts as missing.
-const MAX_LATE_AT_PAGE: u32 = 4;
+/// Number of faults in a row of a thread at one page that is there, while nothing changes, before
+/// the page counts as not there.
+const MAX_LATE: u32 = 4;
+/// Number of faults in a row of a thread at one page, whatever changes.
+const MAX_LATE_AT_PAGE: u32 = 1000;
+
+/// A thread's faults at a page that the map has: each may have met a change under way, or come
+/// after another thread had the page changed.
+#[derive(Clone, Copy, Default)]
+pub struct Late {
+    page: u64,
+    /// Changes of the map that there had been at the last one.
+    changes: u64,
+    since_change: u32,
+    at_page: u32,
+}
+
+impl Late {
+    /// Returns true if a fault at `address` may have been late, and the access can be made again.
+    pub(super) fn is_late(&mut self, address: u64, changes: u64) -> bool {
+        let page = address & !(PAGE_SIZE - 1);
+        if self.page != page {
+            *self = Late { page, changes, ..Late::default() };
+        }
+        if self.changes != changes {
+            (self.changes, self.since_change) = (changes, 0);
+        }
+        self.since_change += 1;
+        self.at_page += 1;
+        self.since_change <= MAX_LATE && self.at_page <= MAX_LATE_AT_PAGE
+    }
+}
 
 /// State of lazy areas.
 #[derive(Default)]
@@ -242,10 +300,6 @@ pub struct Lazy {
     pub(super) any: bool,
     /// Range that was copied last.
     pub(super) last: (u64, u64),
-    /// Faults since then at pages that were there, and the last such page with their number in a
-    /// row.
-    late: u32,
-    late_page: (u64, u32),
     /// Number of pieces that have taken the place of shared memory.
     pub(super) replaced: u64,
     /// Source of copies of pages.
@@ -260,15 +314,21 @@ impl Lazy {
 
     /// Notes what was copied.
     pub(super) fn copied(&mut self, start: u64, end: u64) {
-        (self.last, self.late) = ((start, end), 0);
+        self.last = (start, end);
     }
+}
 
-    /// Returns true if a fault at `address`, where the map has memory, may have met a change under
-    /// way.
-    pub(super) fn is_late(&mut self, address: u64) -> bool {
-        let page = address & !(PAGE_SIZE - 1);
-        self.late_page = if self.late_page.0 == page { (page, self.late_page.1 + 1) } else { (page, 1) };
-        self.late += 1;
-        self.any && self.late <= MAX_LATE && self.late_page.1 <= MAX_LATE_AT_PAGE
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_faults_end_where_nothing_changes() {
+        let mut late = Late::default();
+        assert!((0..MAX_LATE).all(|_| late.is_late(0x5008, 1)));
+        assert!(!late.is_late(0x5000, 1));
+        assert!(late.is_late(0x5000, 2), "something has changed");
+        assert!(late.is_late(0x6000, 2), "another page");
+        assert!((1..2000).map(|changes| late.is_late(0x6000, changes)).any(|is_late| !is_late));
     }
 }

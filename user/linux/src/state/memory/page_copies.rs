@@ -22,6 +22,8 @@ pub struct PageCopy {
     shown: OwnedMapping,
     segment: Rc<Segment>,
     state: MappingState,
+    /// True if the page may not be written, whatever its area's rights are.
+    pub is_protected: bool,
 }
 
 /// The copies of an area's pages, by their addresses.
@@ -42,6 +44,22 @@ impl<C> Pages<C> {
     /// Adds a copy.
     pub fn insert(&mut self, page: u64, copy: C) {
         self.0.insert(page, copy);
+    }
+
+    /// The copy of a page.
+    pub fn get(&self, page: u64) -> Option<&C> {
+        self.0.get(&page)
+    }
+
+    /// The copies of a range, with their pages.
+    pub fn range(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, &C)> {
+        self.0.range(start..end).map(|(page, copy)| (*page, copy))
+    }
+
+    /// Destroys the copies of a range.
+    pub fn forget(&mut self, start: u64, end: u64) {
+        let mut behind = self.0.split_off(&start);
+        self.0.append(&mut behind.split_off(&end));
     }
 
     /// Destroys all copies.
@@ -99,7 +117,14 @@ impl Pages {
 
     /// Changes the rights of all copies.
     pub fn protect(&mut self, rights: Rights) -> Result<(), Errno> {
-        self.0.values_mut().try_for_each(|copy| copy.set(MappingState { rights: rights.union(Rights::OVER).0, ..copy.state }))
+        self.0.values_mut().try_for_each(|copy| copy.protect(rights))
+    }
+
+    /// Lets a page be written with its area's `rights`, or not; `None`: it has no copy.
+    pub fn set_protected(&mut self, page: u64, is_protected: bool, rights: Rights) -> Option<Result<(), Errno>> {
+        let copy = self.0.get_mut(&page)?;
+        copy.is_protected = is_protected;
+        Some(copy.protect(rights))
     }
 
     /// The copies go with their area, which moves from `start` to `to`.
@@ -116,6 +141,33 @@ impl Pages {
 }
 
 impl PageCopy {
+    /// A page of a segment, from `offset` on, to be written at `place`. The program does not see it
+    /// yet.
+    pub fn prepare(segment: Rc<Segment>, offset: u64, place: u64) -> Result<PageCopy, Errno> {
+        let (region, rights) = (Region::through(segment.region()), Rights::READ.union(Rights::WRITE));
+        let shown = OwnedMapping::new(Space::OWN, place, PAGE_SIZE, region, offset, rights).map_err(|_| ENOMEM)?;
+        let state = MappingState { start: place, size: PAGE_SIZE, offset, rights: rights.0, ..MappingState::default() };
+        Ok(PageCopy { shown, segment, state, is_protected: false })
+    }
+
+    /// A page of a segment, from `offset` on, in front of what else is at `page`.
+    pub fn of_segment(segment: Rc<Segment>, offset: u64, page: u64, rights: Rights, is_protected: bool) -> Result<PageCopy, Errno> {
+        let (region, rights) = (Region::through(segment.region()), allowed(rights, is_protected));
+        let shown = OwnedMapping::new(Space::OWN, page, PAGE_SIZE, region, offset, rights).map_err(|_| ENOMEM)?;
+        let state = MappingState { start: page, size: PAGE_SIZE, offset, rights: rights.0, ..MappingState::default() };
+        Ok(PageCopy { shown, segment, state, is_protected })
+    }
+
+    /// Shows a page that was prepared in front of what else is at `page`.
+    pub fn show(&mut self, page: u64, rights: Rights, is_protected: bool) -> Result<(), Errno> {
+        self.is_protected = is_protected;
+        self.set(MappingState { start: page, rights: allowed(rights, is_protected).0, ..self.state })
+    }
+
+    fn protect(&mut self, rights: Rights) -> Result<(), Errno> {
+        self.set(MappingState { rights: allowed(rights, self.is_protected).0, ..self.state })
+    }
+
     fn set(&mut self, state: MappingState) -> Result<(), Errno> {
         if self.state.rights != state.rights || self.state.start != state.start {
             self.shown.handle().set_state(&state).map_err(|_| ENOMEM)?;
@@ -123,6 +175,11 @@ impl PageCopy {
         }
         Ok(())
     }
+}
+
+/// Returns the rights of a copy in an area of these rights.
+fn allowed(rights: Rights, is_protected: bool) -> Rights {
+    if is_protected { rights.intersect(Rights::READ.union(Rights::EXECUTE)) } else { rights }.union(Rights::OVER)
 }
 
 /// The segment that copies are made in at present, and where the library writes it.
@@ -155,7 +212,7 @@ impl Bank {
         let shown = OwnedMapping::new(Space::OWN, page, PAGE_SIZE, region, offset, rights).map_err(|_| ENOMEM)?;
         self.used += 1;
         let state = MappingState { start: page, size: PAGE_SIZE, offset, rights: rights.0, ..MappingState::default() };
-        Ok(PageCopy { shown, segment: open.segment.clone(), state })
+        Ok(PageCopy { shown, segment: open.segment.clone(), state, is_protected: false })
     }
 
     fn refill(&mut self) -> Result<(), Errno> {

@@ -19,7 +19,7 @@ impl Part {
     /// process sees.
     fn is_left_over(&self) -> bool {
         let is_of_pool = self.segment.as_ref().is_some_and(|segment| segment.port().is_some());
-        self.writable && !self.shared && !self.lent && self.at_fork == AtFork::Copied && !is_of_pool
+        self.writable && !self.shared && !self.lent && self.registered.is_none() && self.at_fork == AtFork::Copied && !is_of_pool
     }
 
     /// Fills what may have been written with zeros; whether there was so little that it is worth

@@ -11,6 +11,7 @@ use crate::raw::thread_area;
 use crate::raw::thread_block::Block;
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::or_fault;
+use crate::state::memory::user_faults;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 use nacre_abi::{PAGE_SIZE, Rights};
@@ -34,6 +35,7 @@ impl Memory {
             return Err(EINVAL);
         }
         or_fault(self.map.allows(address, 4, rights))?;
+        self.need(address, 4, rights)?;
         if rights.contains(Rights::WRITE) {
             self.own(address, 4)?;
         }
@@ -60,6 +62,7 @@ impl Memory {
             return Ok(&[]);
         }
         or_fault(self.map.allows(address, size, Rights::READ))?;
+        self.need(address, size, Rights::READ)?;
         // SAFETY: the map says that these bytes are there and readable, and they stay so while the
         // library's lock is held.
         Ok(unsafe { core::slice::from_raw_parts(address as *const u8, size as usize) })
@@ -71,6 +74,7 @@ impl Memory {
             return Ok(&mut []);
         }
         or_fault(self.map.allows(address, size, Rights::WRITE))?;
+        self.need(address, size, Rights::WRITE)?;
         self.own(address, size)?;
         if self.is_paged(address, size) {
             self.touch(address, size);
@@ -81,7 +85,7 @@ impl Memory {
 
     /// Touches every page of a range that may be read, so that an answer of a server finds it
     /// there.
-    fn touch(&self, address: u64, size: u64) {
+    pub fn touch(&self, address: u64, size: u64) {
         for at in (address & !(PAGE_SIZE - 1)..address + size).step_by(PAGE_SIZE as usize) {
             // SAFETY: the map says that the page is in an area that may be read. One behind the end
             // of its file is a signal, as it is for the program.
@@ -136,9 +140,11 @@ impl Memory {
     /// A string that ends with a zero byte, which is not part of what is returned.
     pub fn string(&self, address: u64, limit: u64) -> Result<&'static [u8], Errno> {
         let size = self.map.extent(address, limit, Rights::READ);
-        let bytes = self.readable(address, size)?;
+        let there = user_faults::lacking(self, address, size, Rights::READ).map_or(size, |lacking| lacking.page.saturating_sub(address));
+        let bytes = self.readable(address, there)?;
         match bytes.iter().position(|byte| *byte == 0) {
             Some(end) => Ok(&bytes[..end]),
+            None if there < size => self.need(address, size, Rights::READ).map(|()| &[][..]),
             None if size == limit => Err(ENAMETOOLONG),
             None => Err(EFAULT),
         }

@@ -2,6 +2,8 @@
 
 use crate::raw::thread_block::Block;
 use crate::state::signals::pending::Pending;
+use crate::state::memory::mapped_part::Late;
+use crate::state::threads::awaited_page::AwaitedPage;
 use crate::state::threads::futex_wait::{Several, Wait};
 
 pub const GETTID: usize = 186;
@@ -43,6 +45,10 @@ pub struct Thread {
     /// Set while the thread waits for a change of a file in the process, or of one that the signal
     /// thread hears of.
     pub awaits_pipe: bool,
+    /// The page of the program's that it waits for, as a user-fault file is told.
+    pub awaits_page: Option<AwaitedPage>,
+    /// Faults of the thread at pages that are there.
+    pub late: Late,
     /// Error and kind of its last exception, as a handler's frame shows them.
     pub trap: [u64; 2],
     /// Start and end of where the answer goes that it waits for without the lock.
@@ -77,6 +83,8 @@ impl Thread {
             awaits: None,
             awaits_several: Default::default(),
             awaits_pipe: false,
+            awaits_page: None,
+            late: Late::default(),
             trap: [0; 2],
             answer: (0, 0),
             processors: 0,
