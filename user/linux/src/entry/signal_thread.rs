@@ -13,6 +13,7 @@ use crate::process::end::end_by_signal;
 use crate::process::signal_thread::SIGNALS;
 use crate::raw::thread_position::{Place, place, signal_entry};
 use crate::state::files::watch::FILES;
+use crate::state::memory::mapped_part::MAX_LATE;
 use crate::state::memory::user_faults as memory_faults;
 use crate::state::queue_notifications::MAIL;
 use alloc::vec::Vec;
@@ -116,8 +117,12 @@ fn exception(request: &mut Request<'_>) {
 
 /// Returns true if the caller can make an access again that failed.
 fn resolves(process: &mut Process, address: u64, access: Rights) -> bool {
+    // Where memory was promised there may be none, and each fault waits for some. Only where other
+    // threads run can it have been late.
+    let is_short = process.memory.is_short_at(address, access);
+    let most = if is_short { u32::from(process.threads.count() > 1) } else { MAX_LATE };
     let mut late = process.me().late;
-    let is_resolved = process.memory.resolve(address, access, &mut late) || grow_stack::resolve_fault(process, address);
+    let is_resolved = process.memory.resolve(address, access, (&mut late, most)) || grow_stack::resolve_fault(process, address);
     process.me().late = late;
     is_resolved
 }

@@ -187,8 +187,8 @@ impl Memory {
     }
 
     /// Returns true if a fault at `address` was only because something is lazy, and the access can
-    /// be made again.
-    pub fn resolve(&mut self, address: u64, access: Rights, late: &mut Late) -> bool {
+    /// be made again; where the map has the page, at most `most` times in a row.
+    pub fn resolve(&mut self, address: u64, access: Rights, (late, most): (&mut Late, u32)) -> bool {
         let page = address & !(PAGE_SIZE - 1);
         if access == Rights::WRITE && self.lazy_run(page, page + PAGE_SIZE).is_some() {
             let (from, to) = self.lazy.last;
@@ -196,7 +196,7 @@ impl Memory {
             return self.lazy_run(page, page + size).is_some_and(|(from, to)| self.copy_run(from, to).is_ok());
         }
         // Another thread has had it copied, or an area was cut, and this one came meanwhile.
-        self.map.allows(address, 1, access) && late.is_late(address, self.map.changes())
+        self.map.allows(address, 1, access) && late.is_late(address, self.map.changes(), most)
     }
 
     /// Replaces a part of a lazy area by memory of the process's own, which has the same in it or

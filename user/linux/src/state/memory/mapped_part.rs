@@ -262,7 +262,7 @@ pub fn read_only(rights: Rights) -> Rights {
 
 /// Number of faults in a row of a thread at one page that is there, while nothing changes, before
 /// the page counts as not there.
-const MAX_LATE: u32 = 4;
+pub const MAX_LATE: u32 = 4;
 /// Number of faults in a row of a thread at one page, whatever changes.
 const MAX_LATE_AT_PAGE: u32 = 1000;
 
@@ -278,8 +278,9 @@ pub struct Late {
 }
 
 impl Late {
-    /// Returns true if a fault at `address` may have been late, and the access can be made again.
-    pub(super) fn is_late(&mut self, address: u64, changes: u64) -> bool {
+    /// Returns true if a fault at `address` may have been late, and the access can be made again:
+    /// `most` times in a row while nothing changes.
+    pub(super) fn is_late(&mut self, address: u64, changes: u64, most: u32) -> bool {
         let page = address & !(PAGE_SIZE - 1);
         if self.page != page {
             *self = Late { page, changes, ..Late::default() };
@@ -289,7 +290,7 @@ impl Late {
         }
         self.since_change += 1;
         self.at_page += 1;
-        self.since_change <= MAX_LATE && self.at_page <= MAX_LATE_AT_PAGE
+        self.since_change <= most && self.at_page <= MAX_LATE_AT_PAGE
     }
 }
 
@@ -325,10 +326,10 @@ mod tests {
     #[test]
     fn late_faults_end_where_nothing_changes() {
         let mut late = Late::default();
-        assert!((0..MAX_LATE).all(|_| late.is_late(0x5008, 1)));
-        assert!(!late.is_late(0x5000, 1));
-        assert!(late.is_late(0x5000, 2), "something has changed");
-        assert!(late.is_late(0x6000, 2), "another page");
-        assert!((1..2000).map(|changes| late.is_late(0x6000, changes)).any(|is_late| !is_late));
+        assert!((0..MAX_LATE).all(|_| late.is_late(0x5008, 1, MAX_LATE)));
+        assert!(!late.is_late(0x5000, 1, MAX_LATE));
+        assert!(late.is_late(0x5000, 2, MAX_LATE), "something has changed");
+        assert!(late.is_late(0x6000, 2, MAX_LATE), "another page");
+        assert!((1..2000).map(|changes| late.is_late(0x6000, changes, MAX_LATE)).any(|is_late| !is_late));
     }
 }
