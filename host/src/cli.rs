@@ -327,7 +327,7 @@ pub struct FuzzArguments {
 fn parse_size(text: &str) -> Result<u64, String> {
     let size = store::parse_bytes(text)?;
     if size < 16 << 20 {
-        return Err("the machine needs at least 16M".to_string());
+        return Err("the machine needs at least 64M beside its files".to_string());
     }
     Ok(size)
 }

@@ -89,11 +89,12 @@ impl Failure {
 }
 
 /// A question after the candidate nearest to `word`, to be put behind a message; empty if none is
-/// near.
+/// near. A word of one or two letters, as `-f`, is near to too many to suggest any but the same in
+/// other case.
 pub fn suggestion(word: &str, candidates: impl Iterator<Item = impl AsRef<str>>) -> String {
     let measured = candidates.map(|candidate| (strsim::damerau_levenshtein(word, candidate.as_ref()), candidate));
     match measured.min_by_key(|(distance, _)| *distance) {
-        Some((distance, found)) if 3 * distance <= word.len().max(3) => format!("; did you mean {}?", found.as_ref()),
+        Some((distance, found)) if 3 * distance <= word.len() || word.eq_ignore_ascii_case(found.as_ref()) => format!("; did you mean {}?", found.as_ref()),
         _ => String::new(),
     }
 }

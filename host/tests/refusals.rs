@@ -95,7 +95,7 @@ fn a_program_that_asks_for_a_loader() {
 
 #[test]
 fn a_command_line_that_is_wrong() {
-    refused(&["--memory", "8M", "true"], 120, &["the machine needs at least 16M"]);
+    refused(&["--memory", "8M", "true"], 120, &["the machine needs at least 64M beside its files"]);
     refused(&["--memory", "much", "true"], 120, &["a size looks like 512M or 2G"]);
     refused(&["--cpus", "0", "true"], 120, &["--cpus"]);
     refused(&["--timeout", "-1", "true"], 120, &["--timeout"]);

@@ -8,7 +8,7 @@ pub const MANIFEST: Manifest = Manifest {
     summary: "Runs PROGRAM on less memory than it uses: pages come when they are touched, and go when others need their place.",
     programs: Programs::One,
     options: &[
-        Choice::new("-m", Value::Text("SIZE"), "memory for pages that are there: bytes, or with K, M or G (16M)"),
+        Choice::new("-m", Value::Text("SIZE"), "memory for pages that are there: bytes, or with K, M or G (16M); less than 256K is 256K"),
         Choice::new("--backing", Value::Text("compress|parent|FILE"), BACKING),
         Choice::new("--backing-size", Value::Text("SIZE"), "limit of the backing (half of the memory that is left; 64M of a file)"),
         Choice::new("--policy", Value::Text("clock|fifo|random"), "choice of the page that goes: not used since (clock, the default), oldest, any"),

@@ -28,6 +28,18 @@ const ALL: u64 = u64::MAX;
 
 /// Usage line.
 const SYNTAX: &str = "Usage: memctl PID --to MANAGER[/LOWER] | --under MANAGER | --out [--future]\n";
+/// Help after the usage line.
+const HELP: &str = "
+Moves the memory of a running process between the managers of the dataspace monitor that it runs below.
+
+  --to MANAGER[/LOWER]  MANAGER alone has all memory; pages that leave it go to LOWER
+  --under MANAGER       pages that leave the present managers go to MANAGER
+  --out                 take the manager below out: all pages come up
+  --future              memory that the process takes later goes there, too
+  -h, --help            show this
+
+  dataspace compressed sh -c 'sleep 5 & memctl $! --to pinned'
+";
 
 /// A command line that was understood.
 struct Wanted {
@@ -63,9 +75,11 @@ fn parse(words: &[&[u8]]) -> Option<Wanted> {
 /// Says why memory was not moved.
 fn failure(pid: u64, manager: &[u8], errno: Errno) -> String {
     let manager = String::from_utf8_lossy(manager);
+    let manager = manager.trim_start_matches('/');
     match errno {
         Errno::ESRCH => format!("memctl: there is no process {pid}\n"),
         Errno::ENOENT => format!("memctl: there is no manager {manager}\n"),
+        Errno::EINVAL => format!("memctl: memory of process {pid} cannot go to {manager}: no manager stands below itself\n"),
         Errno::ENOMEM => format!("memctl: {manager} cannot promise as much; nothing was moved\n"),
         Errno::ENOSYS => format!("memctl: memory of process {pid} has no managers; run it below dataspace\n"),
         errno => format!("memctl: process {pid}: {errno}\n"),
@@ -74,6 +88,10 @@ fn failure(pid: u64, manager: &[u8], errno: Errno) -> String {
 
 fn memctl(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
+    if words.iter().any(|word| matches!(*word, b"-h" | b"--help")) {
+        say(1, &[SYNTAX, HELP].concat());
+        return 0;
+    }
     let Some(Wanted { pid, manager, later }) = parse(&words) else {
         say(2, SYNTAX);
         return USAGE;

@@ -81,7 +81,7 @@ pub fn explain(manifest: &Manifest, stop: &Stop<'_>) -> i32 {
             let name = lossy(name);
             complain(monitor, &format!("there is no option {name}{}; -h shows all options", suggestion(&name, manifest.names())));
         }
-        Stop::Value(name) => complain(monitor, &format!("option {} needs another value; -h shows which", lossy(name))),
+        Stop::Value(name) => complain(monitor, &format!("the value of {} is missing or wrong; -h lists what it takes", lossy(name))),
     }
     FAILED
 }

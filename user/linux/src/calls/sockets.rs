@@ -60,7 +60,7 @@ impl Process {
     /// The service that has the sockets.
     fn channels(&mut self) -> Result<Reference, Errno> {
         self.services.channels().map_err(|_| {
-            self.report(format_args!("socket: this needs a process manager: run `process` below the program"));
+            self.report(format_args!("socket: this needs a process manager: run the program below `process`"));
             ENOSYS
         })
     }

@@ -19,7 +19,7 @@ pub fn send(process: &mut Process, target: i32, info: Info) -> Answer {
     if matches!(target, 0 | -1) || u64::from(target.unsigned_abs()) == own {
         return post(process, info);
     }
-    process.report(format_args!("kill: process {target}: this needs a process manager: run `process` below the program"));
+    process.report(format_args!("kill: process {target}: this needs a process manager: run the program below `process`"));
     Err(ESRCH)
 }
 

@@ -33,7 +33,7 @@ fn set(process: &mut Process, frame: &Frame, which: u64) -> Answer {
     let name = process.memory.readable(name, u64::from(size as u32))?;
     manager::system_name_set(Reference::PARENT, which, name).map_err(|error| {
         if error == ENOSYS {
-            process.report(format_args!("sethostname: this needs a process manager: run `process` below the program"));
+            process.report(format_args!("sethostname: this needs a process manager: run the program below `process`"));
         }
         error
     })?;

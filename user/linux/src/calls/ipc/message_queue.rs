@@ -69,7 +69,7 @@ fn size(word: u64) -> u64 {
 /// The service that has the queues.
 fn mailboxes(process: &mut Process) -> Result<Reference, Errno> {
     process.services.channels().map_err(|_| {
-        process.report(format_args!("mq_open: this needs a process manager: run `process` below the program"));
+        process.report(format_args!("mq_open: this needs a process manager: run the program below `process`"));
         ENOSYS
     })
 }

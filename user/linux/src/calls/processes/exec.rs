@@ -180,7 +180,7 @@ fn execute_at(process: &mut Process, frame: &mut Frame, directory: u64, path: u6
     }
     // Who asks this of a parent that is no manager is told so before anything is made.
     if !process.is_managed() {
-        process.report(format_args!("execve: this needs a process manager: run `process` below the program"));
+        process.report(format_args!("execve: this needs a process manager: run the program below `process`"));
         return Err(ENOSYS);
     }
     run(process, frame, command, called)

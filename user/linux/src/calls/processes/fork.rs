@@ -149,7 +149,7 @@ impl Reserved {
     fn new(process: &mut Process, exit_signal: u64) -> Result<Reserved, Errno> {
         let made = process::create(Reference::PARENT, exit_signal).inspect_err(|error| {
             if *error == ENOSYS {
-                process.report(format_args!("fork: this needs a process manager: run `process` below the program"));
+                process.report(format_args!("fork: this needs a process manager: run the program below `process`"));
             }
         })?;
         Ok(Reserved { pid: made.pid, port: made.port, is_committed: false })
