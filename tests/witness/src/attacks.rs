@@ -23,6 +23,7 @@ mod no_memory;
 mod notices_full;
 mod other_processes;
 mod pool_destroy;
+mod promises;
 mod random_messages;
 mod ring_objects;
 mod self_reference;
@@ -60,6 +61,7 @@ pub const ATTACKS: &[Attack] = &[
     ("notices-full", "200 watchers' events that nobody reads, while a client holds all memory", notices_full::attack),
     ("other-processes", "a guarded program signals and asks processes outside its guard", other_processes::attack),
     ("pool-destroy", "a program destroys the pool that others share", pool_destroy::attack),
+    ("promises", "10,000 promises of memory, more than any machine has, objects in them, and two processors at one page", promises::attack),
     ("random-messages", "random messages at every port and at every port that comes back; SEED,COUNT", random_messages::attack),
     ("ring-objects", "objects and nonsense in the ring of a shared pipe", ring_objects::attack),
     ("self-reference", "memory that refers to itself stays after its process; SEED,ROUNDS", self_reference::attack),
