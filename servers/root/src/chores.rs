@@ -8,7 +8,7 @@
 use crate::coloured::Colouring;
 use crate::memory::{self, Segment};
 use crate::pools::Remains;
-use crate::promises::Returned;
+use crate::promises::{Clusters, Returned};
 use crate::table::Key;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -44,17 +44,24 @@ pub enum AfterCut {
 pub struct Leaving {
     first: Option<Window>,
     others: Vec<Returned>,
+    clusters: Clusters,
 }
 
 impl From<Window> for Leaving {
     fn from(window: Window) -> Leaving {
-        Leaving { first: Some(window), others: Vec::new() }
+        Leaving { first: Some(window), ..Leaving::default() }
     }
 }
 
 impl From<Vec<Returned>> for Leaving {
     fn from(others: Vec<Returned>) -> Leaving {
-        Leaving { first: None, others }
+        Leaving { others, ..Leaving::default() }
+    }
+}
+
+impl From<Clusters> for Leaving {
+    fn from(clusters: Clusters) -> Leaving {
+        Leaving { clusters, ..Leaving::default() }
     }
 }
 
@@ -64,7 +71,7 @@ impl Leaving {
         let mut left = PIECE;
         while left > 0 {
             if self.first.is_none() {
-                let Some(Returned { mapping, run: (start, size) }) = self.others.pop() else { return true };
+                let Some(Returned { mapping, run: (start, size) }) = self.others.pop().or_else(|| self.clusters.pop()) else { return true };
                 drop(mapping);
                 self.first = memory::window(start, size);
                 left = left.saturating_sub(MAPPING);
@@ -77,7 +84,7 @@ impl Leaving {
             }
             left -= size;
         }
-        self.first.is_none() && self.others.is_empty()
+        self.first.is_none() && self.others.is_empty() && self.clusters.is_empty()
     }
 }
 

@@ -65,18 +65,38 @@ pub struct Promise {
 struct Addresses {
     next: u64,
     free: BTreeMap<u64, u64>,
+    /// Bytes that nobody has.
+    left: u64,
 }
 
-static ADDRESSES: nacre_sys::lock::Lock<Addresses> = nacre_sys::lock::Lock::new(Addresses { next: PROMISES.start, free: BTreeMap::new() });
+static ADDRESSES: nacre_sys::lock::Lock<Addresses> = nacre_sys::lock::Lock::new(Addresses::new());
+
+/// Returns true if there are addresses for a promise. One that exceeds its pool leaves a quarter of
+/// all addresses to others, since it costs its client nothing.
+pub fn has_addresses(size: u64, exceeds_pool: bool) -> bool {
+    ADDRESSES.lock().has(size.next_multiple_of(LARGEST.start), exceeds_pool)
+}
 
 impl Addresses {
+    const fn new() -> Addresses {
+        Addresses { next: PROMISES.start, free: BTreeMap::new(), left: PROMISES.end - PROMISES.start }
+    }
+
+    fn has(&self, size: u64, exceeds_pool: bool) -> bool {
+        let kept = if exceeds_pool { (PROMISES.end - PROMISES.start) / 4 } else { 0 };
+        self.left.checked_sub(size).is_some_and(|left| left >= kept)
+            && (PROMISES.end - self.next >= size || self.free.values().any(|found| *found >= size))
+    }
+
     fn take(&mut self, size: u64) -> Option<u64> {
         if PROMISES.end - self.next >= size {
             self.next += size;
+            self.left -= size;
             return Some(self.next - size);
         }
         let (start, found) = self.free.iter().find(|(_, found)| **found >= size).map(|(start, found)| (*start, *found))?;
         self.free.remove(&start);
+        self.left -= size;
         if found > size {
             self.free.insert(start + size, found - size);
         }
@@ -84,6 +104,7 @@ impl Addresses {
     }
 
     fn give(&mut self, start: u64, size: u64) {
+        self.left += size;
         let (mut start, mut end) = (start, start + size);
         if let Some((before, size)) = self.free.range(..start).next_back().map(|(before, size)| (*before, *size)).filter(|(before, size)| before + size == start) {
             self.free.remove(&before);
@@ -195,17 +216,24 @@ impl Promise {
     }
 
     /// Takes the memory of a part, whole pages, away. Whoever touches the part next finds zeros.
-    pub fn cut(&mut self, part: Range<u64>) -> Vec<Returned> {
-        let mut returned = Vec::new();
+    /// If `may_split` is false, it makes no more clusters than there are: a cluster that would
+    /// become two keeps its memory, made zeros. `ENOMEM`: nothing was changed.
+    pub fn cut(&mut self, part: Range<u64>, may_split: bool) -> Result<Vec<Returned>, Errno> {
         let first = self.clusters.range(..=part.start).next_back().map_or(part.start, |(at, _)| *at);
-        let touched: Vec<u64> = self.clusters.range(first..part.end).map(|(at, _)| *at).collect();
-        for at in touched {
-            self.cut_cluster(at, &part, &mut returned);
+        let mut returned = Vec::new();
+        // What many clusters need at once is more than the heap keeps in reserve.
+        returned.try_reserve_exact(self.clusters.range(first..part.end).count()).map_err(|_| Errno::ENOMEM)?;
+        let mut from = first;
+        while from < part.end
+            && let Some((&at, cluster)) = self.clusters.range(from..part.end).next()
+        {
+            from = at + cluster.size;
+            self.cut_cluster(at, &part, may_split, &mut returned);
         }
-        returned
+        Ok(returned)
     }
 
-    fn cut_cluster(&mut self, at: u64, part: &Range<u64>, returned: &mut Vec<Returned>) {
+    fn cut_cluster(&mut self, at: u64, part: &Range<u64>, may_split: bool, returned: &mut Vec<Returned>) {
         let Some(cluster) = self.clusters.get(&at) else { return };
         let (low, high) = (at.max(part.start), (at + cluster.size).min(part.end));
         if low >= high {
@@ -214,7 +242,7 @@ impl Promise {
         let run = (cluster.start + (low - at), high - low);
         if run.1 == cluster.size {
             returned.extend(self.clusters.remove(&at).map(|cluster| Returned { mapping: Some(cluster.mapping), run }));
-        } else if self.leave_rest(at, low..high).is_err() {
+        } else if (!may_split && at < low && high < at + cluster.size) || self.leave_rest(at, low..high).is_err() {
             // The cluster keeps its frames. There was no memory for another mapping.
             return memory::blank(run.0, run.1);
         } else {
@@ -243,25 +271,46 @@ impl Promise {
     }
 
     /// Makes it shorter or longer, as far as addresses are kept for it. What it had behind its new
-    /// end is returned.
-    pub fn resize(&mut self, size: u64) -> Result<Vec<Returned>, Errno> {
+    /// end is returned. An error changes nothing.
+    pub fn resize(&mut self, size: u64, may_split: bool) -> Result<Vec<Returned>, Errno> {
         if size > self.room {
             return Err(Errno::ENOMEM);
         }
+        let before = self.size;
+        let set_size = |region: &OwnedRegion, size| region.set_state(&RegionState { size, ..region.get_state()? });
         if let Some(region) = &self.region {
-            let state = RegionState { size, ..region.get_state()? };
-            region.set_state(&state)?;
+            set_size(region, size)?;
         }
-        let before = core::mem::replace(&mut self.size, size);
-        Ok(if size < before { self.cut(size..before) } else { Vec::new() })
+        self.size = size;
+        let cut = if size < before { self.cut(size..before, may_split) } else { Ok(Vec::new()) };
+        if let (Err(_), Some(region)) = (&cut, &self.region) {
+            set_size(region, before)?;
+            self.size = before;
+        }
+        cut
     }
 
-    /// Takes all of it from everybody.
-    pub fn dismantle(mut self) -> Vec<Returned> {
+    /// Takes all of it from everybody. What it had is given back cluster by cluster.
+    pub fn dismantle(mut self) -> Clusters {
         // First the region, so that there is one revocation and not one for each cluster.
         self.region = None;
-        let clusters = core::mem::take(&mut self.clusters);
-        clusters.into_values().map(|cluster| Returned { mapping: Some(cluster.mapping), run: (cluster.start, cluster.size) }).collect()
+        Clusters(core::mem::take(&mut self.clusters))
+    }
+}
+
+/// All that a promise had. There may be so many clusters that there is no memory for a list.
+#[derive(Default)]
+pub struct Clusters(BTreeMap<u64, Cluster>);
+
+impl Clusters {
+    /// Returns true if nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes one out.
+    pub fn pop(&mut self) -> Option<Returned> {
+        self.0.pop_first().map(|(_, cluster)| Returned { mapping: Some(cluster.mapping), run: (cluster.start, cluster.size) })
     }
 }
 
@@ -308,7 +357,7 @@ mod tests {
 
     #[test]
     fn addresses_come_back() {
-        let mut addresses = Addresses { next: PROMISES.start, free: BTreeMap::new() };
+        let mut addresses = Addresses::new();
         let all = PROMISES.end - PROMISES.start;
         let first = addresses.take(MIB).unwrap();
         let second = addresses.take(all - 2 * MIB).unwrap();
@@ -319,6 +368,20 @@ mod tests {
         addresses.give(first, MIB);
         addresses.give(third, MIB);
         addresses.give(second, all - 2 * MIB);
-        assert_eq!((addresses.next, addresses.free.len()), (PROMISES.start, 0));
+        assert_eq!((addresses.next, addresses.free.len(), addresses.left), (PROMISES.start, 0, all));
+    }
+
+    #[test]
+    fn promises_beyond_all_memory_leave_addresses_to_others() {
+        let mut addresses = Addresses::new();
+        let mut size = 1 << 46;
+        while size >= MIB {
+            if addresses.has(size, true) {
+                addresses.take(size).unwrap();
+            } else {
+                size /= 2;
+            }
+        }
+        assert!(addresses.has((PROMISES.end - PROMISES.start) / 4, false) && !addresses.has(MIB, true));
     }
 }

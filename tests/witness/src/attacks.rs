@@ -29,6 +29,7 @@ mod ring_objects;
 mod self_reference;
 mod space_end;
 mod strange_files;
+mod torn_promise;
 mod word_in_objects;
 
 use crate::outcome::{Outcome, THROUGH, UNKNOWN, say};
@@ -67,6 +68,7 @@ pub const ATTACKS: &[Attack] = &[
     ("self-reference", "memory that refers to itself stays after its process; SEED,ROUNDS", self_reference::attack),
     ("space-end", "a program destroys what its own space and threads are made of; PART,KEEPER", space_end::attack),
     ("strange-files", "a file server outside a guard answers wrongly, or never", strange_files::attack),
+    ("torn-promise", "a promise of nearly all memory gives every second page back, and ends at once", torn_promise::attack),
     ("word-in-objects", "a service reads a word of a page in which objects stand", word_in_objects::attack),
 ];
 

@@ -75,7 +75,9 @@ impl memory::Server for Root {
             return Err(Errno::EACCES);
         }
         let size = whole_pages(size)?;
-        if flags & (SEGMENT_OBJECTS | SEGMENT_PROMISED) == SEGMENT_PROMISED && size >= promises::LEAST {
+        let may_promise = flags & (SEGMENT_OBJECTS | SEGMENT_PROMISED) == SEGMENT_PROMISED && size >= promises::LEAST;
+        // Where addresses lack, the memory is there at once.
+        if may_promise && promises::has_addresses(size, size > self.pools.status(pool)?.0) {
             return self.promise(pool, size, flags, self.objects.account(request.word()))?.now();
         }
         self.pools.charge(pool, size + RECORD_COST)?;

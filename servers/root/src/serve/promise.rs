@@ -17,7 +17,7 @@ use nacre_proto::memory::segment_create;
 use nacre_proto::segment::clear;
 use nacre_proto::server::{self, Output};
 use nacre_proto::{Answer, Errno, HandlerResult, Request};
-use nacre_sys::{OwnedPort, OwnedReference};
+use nacre_sys::{OwnedPort, OwnedReference, gate};
 use nacre_sys::ipc::Message;
 
 /// Part of its memory that a promise leaves to others when memory runs out: one of so many.
@@ -172,6 +172,9 @@ impl Root {
         let Some(choices) = promise.choices(offset)? else { return Ok(()) };
         let mut choices: Vec<_> = choices.collect();
         self.pools.check(pool)?;
+        if !gate::is_open() {
+            return Err(Errno::ENOMEM);
+        }
         let left = self.left_for(pool, taken)?;
         choices.retain(|range| range.end - range.start <= left);
         if choices.is_empty() {
@@ -200,7 +203,7 @@ impl Root {
         if size > before && size > self.pools.status(pool)?.0 {
             return Err(Errno::ENOMEM);
         }
-        let returned = self.change_promise(key, |promise| promise.resize(size))?;
+        let returned = self.change_promise(key, |promise, may_split| promise.resize(size, may_split))?;
         self.return_memory(request, pool, returned, None);
         Ok(())
     }
@@ -210,7 +213,7 @@ impl Root {
         let key = Key::from_word(request.word());
         let (pool, promise) = self.promise_mut(key)?;
         let part = promise.check(offset, size)?;
-        let returned = self.change_promise(key, |promise| Ok(promise.cut(part)))?;
+        let returned = self.change_promise(key, |promise, may_split| promise.cut(part, may_split))?;
         let is_large = returned.iter().map(|returned| returned.run.1).sum::<u64>() > PIECE;
         // Without memory for a wait, the client is answered before all is back.
         let reply = if is_large { request.detach().ok() } else { None };
@@ -219,18 +222,15 @@ impl Root {
         if is_late { Ok(Answer::Later) } else { clear::Output::default().now() }
     }
 
-    /// Changes a promise, and charges its account for as many clusters as it has then.
-    fn change_promise<T>(&mut self, key: Key, change: impl FnOnce(&mut Promise) -> Result<T, Errno>) -> Result<T, Errno> {
+    /// Changes a promise, and charges its account for as many clusters as it has then. A change
+    /// adds one at most, and none where nobody pays for it.
+    fn change_promise<T>(&mut self, key: Key, change: impl FnOnce(&mut Promise, bool) -> Result<T, Errno>) -> Result<T, Errno> {
+        let may_split = gate::is_open() && self.objects.charge(key, cost::PIECE).is_ok();
         let promise = self.promise_mut(key)?.1;
-        let before = promise.clusters();
-        let changed = change(promise);
+        let paid = promise.clusters() + u64::from(may_split);
+        let changed = change(promise, may_split);
         let now = promise.clusters();
-        if now <= before {
-            self.objects.refund(key, (before - now) * cost::PIECE);
-        } else {
-            // Giving up succeeds: one cluster of which the middle goes is two.
-            let _ = self.objects.charge(key, (now - before) * cost::PIECE);
-        }
+        self.objects.refund(key, paid.saturating_sub(now) * cost::PIECE);
         changed
     }
 

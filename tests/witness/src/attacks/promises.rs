@@ -1,6 +1,6 @@
 //! Promised memory comes while it is touched, in the server's space and from the server's records.
-//! A client makes as many promises as it gets, promises more than any machine has, tries objects and
-//! the keeper of a promise, and touches the same pages on several processors.
+//! A client makes as many promises as it gets, promises more than any machine has, tries objects
+//! and the keeper of a promise, and touches the same pages on several processors.
 
 use crate::outcome::{Outcome, Verdict};
 use crate::tools::{find, why};
@@ -25,18 +25,20 @@ const HUGE: u64 = 64 << 40;
 /// Pages that two threads touch at the same time, and how often.
 const PAGES: u64 = 256;
 const ROUNDS: u64 = 20;
+/// Moments in which all memory comes back: 20 s.
+const PATIENCE: u64 = 1000;
 const DATA: Rights = Rights::READ.union(Rights::WRITE);
 
 /// A promise that is shown here.
-struct Shown {
-    made: Reply,
+pub(super) struct Shown {
+    pub(super) made: Reply,
     _mapping: OwnedMapping,
     place: Place,
 }
 
 impl Shown {
     /// Takes and shows a promise. `Err`: there is no memory for records, tables or addresses.
-    fn take(pool: Reference, size: u64) -> Result<Shown, Errno> {
+    pub(super) fn take(pool: Reference, size: u64) -> Result<Shown, Errno> {
         let made = memory::segment_create(pool, size, SEGMENT_PROMISED)?;
         let place = Place::take(size).ok_or(Errno::ENOMEM)?;
         let mapping = OwnedMapping::new(Space::OWN, place.window().start(), size, Region::through(made.region.handle()), 0, DATA)?;
@@ -48,16 +50,29 @@ impl Shown {
     }
 
     /// Writes a word that was zero, and reads it.
-    fn touch(&self, offset: u64) -> Result<(), String> {
+    pub(super) fn touch(&self, offset: u64) -> Result<(), String> {
         let before = self.window().read_word(offset);
         let after = self.window().write_word(offset, offset | 1).and_then(|()| self.window().read_word(offset));
         if (before, after) == (Some(0), Some(offset | 1)) { Ok(()) } else { Err(format!("a promise holds {before:?} and then {after:?}")) }
     }
 }
 
+/// Waits until the pool uses little more than `limit` bytes, and gives promises again. What went by
+/// its last reference comes back a little later.
+fn returned(pool: Reference, limit: u64) -> Result<(), String> {
+    let mut used = 0;
+    for _ in 0..PATIENCE {
+        used = memory::status(pool).map_err(why("the pool"))?.used;
+        if used <= limit + SMALL && let Ok(shown) = Shown::take(pool, SMALL) {
+            return shown.touch(0);
+        }
+        crate::tools::moment();
+    }
+    Err(format!("of {used} bytes, all but {limit} are memory of promises that did not come back"))
+}
+
 /// Makes promises one after the other, and then as many at once as there can be.
 fn many(pool: Reference) -> Result<(), String> {
-    let before = memory::status(pool).map_err(why("the pool"))?.used;
     for number in 0..MANY {
         let shown = Shown::take(pool, SMALL).map_err(why("a promise"))?;
         shown.touch(number % (SMALL / PAGE_SIZE) * PAGE_SIZE)?;
@@ -68,15 +83,7 @@ fn many(pool: Reference) -> Result<(), String> {
     let all: Vec<Shown> = (0..MANY / 10).map_while(|_| Shown::take(pool, SMALL).ok()).collect();
     all.iter().try_for_each(|shown| shown.touch(0))?;
     drop(all);
-    Shown::take(pool, SMALL).map_err(why("a promise after all went"))?.touch(0)?;
-    // What went by its last reference comes back a little later.
-    for _ in 0..100 {
-        if memory::status(pool).map_err(why("the pool"))?.used <= before + SMALL {
-            return Ok(());
-        }
-        crate::tools::moment();
-    }
-    Err("memory of promises did not come back".into())
+    Ok(())
 }
 
 /// Promises more than there is: it is refused, or nothing is there before it is touched.
@@ -169,5 +176,11 @@ pub fn attack(_: &[u8]) -> Outcome {
     together(pool.handle())?;
     huge(pool.handle())?;
     many(pool.handle())?;
+    // The program's own records of so many references came from the pool, too, and stay. They are
+    // there now, so the rest must not grow.
+    let before = memory::status(pool.handle()).map_err(why("the pool"))?.used;
+    returned(pool.handle(), before)?;
+    many(pool.handle())?;
+    returned(pool.handle(), before)?;
     Ok(Verdict::Refused)
 }
