@@ -1,7 +1,7 @@
 //! Operations on dataspaces with any ids, managers and lengths, on a machine and stores that fail.
 
 use crate::bytes::Bytes;
-use nacre_dataspaces::bank::LEAST_FRAMES;
+use nacre_dataspaces::bank::MIN_FRAMES;
 use nacre_dataspaces::hands::Refused;
 use nacre_dataspaces::policy::{Clock, Fifo, Random};
 use nacre_dataspaces::store::{Compressed, Full, Lost};
@@ -90,7 +90,7 @@ fn made(bytes: &mut Bytes<'_>) -> (Tested, bool) {
     let store = |size: u64| Failing { store: Compressed::new(size), left: fails };
     let bank = |frames: usize, size: u64, policy: Box<dyn Policy>| Bank::new(arrays(frames), store(size), policy, frames);
     let homes = Bank::with_homes(arrays(80), store(0), Box::new(Fifo::default()) as Box<dyn Policy>, 80, Access::Memory);
-    let banks = vec![bank(LEAST_FRAMES, 1 << 20, Box::new(Clock::default())), bank(LEAST_FRAMES, 1 << 19, Box::new(Fifo::default())), bank(150, 0, Box::new(Fifo::default())), homes];
+    let banks = vec![bank(MIN_FRAMES, 1 << 20, Box::new(Clock::default())), bank(MIN_FRAMES, 1 << 19, Box::new(Fifo::default())), bank(150, 0, Box::new(Fifo::default())), homes];
     (Spaces::new(banks, 1 << 16), refused > 0)
 }
 
