@@ -104,18 +104,18 @@ static void descriptors(const char *kind) {
     end_others(made);
 }
 
-// All memory, in ever smaller pieces.
-static void take_all(void) {
+// All memory, in ever smaller pieces. Private memory is promised, and who touches more than there is ends; shared memory is there at once, or refused.
+static void take_all(int sharing) {
     for (size_t size = 1 << 22; size >= 4096; size /= 2)
         for (;;) {
-            char *place = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            char *place = mmap(NULL, size, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
             if (place == MAP_FAILED) break;
             for (size_t at = 0; at < size; at += 4096) place[at] = 1;
         }
 }
 
 static void memory(void) {
-    take_all();
+    take_all(MAP_PRIVATE);
     refused("mmap", errno);
 }
 
@@ -124,7 +124,7 @@ static void starve(void) {
     int ends[2], status;
     pthread_t thread;
     if (fork() == 0) {
-        take_all();
+        take_all(MAP_SHARED);
         for (int round = 0; round < 300; round++) {
             if (fork() == 0) _exit(0);
             open("/", O_RDONLY);

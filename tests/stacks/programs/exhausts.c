@@ -20,7 +20,7 @@ static void child(void)
 {
     signal(SIGALRM, rung);
     for (long size = 64 << 20; size >= 4096; size /= 2)
-        while (mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) != MAP_FAILED)
+        while (mmap(0, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
             ;
     int made = 0, refused = 0;
     for (int i = 0; i < 3000; i++) {
