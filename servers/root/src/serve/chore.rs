@@ -33,6 +33,17 @@ impl Root {
         }
     }
 
+    /// Tries what takes memory of a pool. While memory of what has ended is on its way back, a lack
+    /// of it is no answer: that work is done first.
+    pub(super) fn with_memory_back<T>(&mut self, mut attempt: impl FnMut(&mut Root) -> Result<T, Errno>) -> Result<T, Errno> {
+        loop {
+            match attempt(self) {
+                Err(Errno::ENOMEM) if self.chores.frees_memory() => self.do_chore(),
+                outcome => return outcome,
+            }
+        }
+    }
+
     /// Lets this client pay for contents and names that are taken from now on.
     pub(super) fn pay(&mut self, request: &Request<'_>) {
         self.pay_as(self.objects.account(request.word()));

@@ -80,7 +80,7 @@ impl memory::Server for Root {
         if may_promise && promises::has_addresses(size, size > self.pools.status(pool)?.0) {
             return self.promise(pool, size, flags, self.objects.account(request.word()))?.now();
         }
-        self.pools.charge(pool, size + RECORD_COST)?;
+        self.with_memory_back(|root| root.pools.charge(pool, size + RECORD_COST))?;
         let (account, holds_objects) = (self.objects.account(request.word()), flags & SEGMENT_OBJECTS != 0);
         let made = match Segment::unfilled(size, holds_objects) {
             Ok((segment, filled)) if filled == size => self.give_segment(pool, segment, account),
@@ -105,7 +105,7 @@ impl memory::Server for Root {
         if limit == 0 {
             return Err(Errno::EINVAL);
         }
-        let pool = self.pools.create(parent, limit, is_data)?;
+        let pool = self.with_memory_back(|root| root.pools.create(parent, limit, is_data))?;
         match self.give_pool(pool, Kind::Pool(pool), self.objects.account(request.word())) {
             Ok(reference) => pool_create::Output { pool: reference.into() }.now(),
             Err(errno) => {

@@ -51,7 +51,7 @@ impl Root {
             return Err(Errno::ENOMEM);
         }
         self.pools.check(pool)?;
-        self.pools.charge(pool, RECORD_COST)?;
+        self.with_memory_back(|root| root.pools.charge(pool, RECORD_COST))?;
         self.give_promise(pool, size, account).inspect_err(|_| self.pools.refund(pool, RECORD_COST))
     }
 
