@@ -238,6 +238,89 @@ static void touch_page(void)
     pages += PAGE;
 }
 
+/* The primitives of Appel and Li: pages that have been touched, of which each operation takes the next ones. */
+enum { MANY = 100, SOME = 5, RANGES = MANY * SOME * (BATCHES + 1) };
+static char *begin, *last;
+static volatile uint64_t trapped;
+
+static void protect(char *start, size_t count, int rights)
+{
+    need(mprotect(start, count * PAGE, rights) == 0, "mprotect");
+}
+
+static void touched_pages(void)
+{
+    begin = pages = mmap(NULL, RANGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    need(pages != MAP_FAILED, "mmap");
+    madvise(pages, RANGES * PAGE, MADV_NOHUGEPAGE);
+    memset(pages, 1, RANGES * PAGE);
+}
+
+static void protected_pages(void)
+{
+    touched_pages();
+    protect(pages, RANGES, PROT_READ);
+}
+
+static void protect_page(void)
+{
+    protect(pages, 1, PROT_READ);
+    pages += PAGE;
+}
+
+static void protect_range(void)
+{
+    protect(pages, MANY, PROT_READ);
+    pages += MANY * PAGE;
+}
+
+static void unprotect_range(void)
+{
+    protect(pages, MANY, PROT_READ | PROT_WRITE);
+    pages += MANY * PAGE;
+}
+
+static void enable_page(int number, siginfo_t *info, void *context)
+{
+    trapped = __rdtsc();
+    protect((char *)((uintptr_t)info->si_addr & -PAGE), 1, PROT_READ | PROT_WRITE);
+    if (last)
+        protect(last, 1, PROT_READ);
+}
+
+static void enable_at_fault(void)
+{
+    struct sigaction action = {.sa_sigaction = enable_page, .sa_flags = SA_SIGINFO};
+    need(sigaction(SIGSEGV, &action, NULL) == 0, "sigaction");
+}
+
+static void faulting_pages(void)
+{
+    protected_pages();
+    enable_at_fault();
+}
+
+/* The handler protects the page before. */
+static void fault_and_protect(void)
+{
+    last = pages == begin ? NULL : pages - PAGE;
+    touch_page();
+}
+
+static void enabled_pages(void)
+{
+    touched_pages();
+    enable_at_fault();
+}
+
+/* A page of a hundred that are protected at once. */
+static void protect_and_fault(void)
+{
+    if ((pages - begin) % (MANY * PAGE) == 0)
+        protect(pages, MANY, PROT_READ);
+    touch_page();
+}
+
 /* An operation, what it needs first, how often it is repeated in a batch, and how many system calls it makes on all sides. */
 static const struct operation {
     const char *name;
@@ -261,6 +344,12 @@ static const struct operation {
     /* So often that most of the memory has been used before: what nobody has used need not be cleared. */
     {"map_unmap", NULL, map_and_unmap, 2000, 2},
     {"page_touched", map_pages, touch_page, PAGES, 0},
+    {"prot1", touched_pages, protect_page, MANY, 1},
+    {"prot100", touched_pages, protect_range, SOME, 1},
+    {"unprot100", protected_pages, unprotect_range, SOME, 1},
+    {"fault", faulting_pages, touch_page, MANY, 2},
+    {"appel1", faulting_pages, fault_and_protect, MANY, 3},
+    {"appel2", enabled_pages, protect_and_fault, MANY, 2},
 };
 
 static void none(void)
@@ -326,8 +415,26 @@ static void measure_idle(void)
         kill(idle[number], SIGKILL);
 }
 
+/* From a fault to the first instruction of the handler. */
+static void measure_trap(void)
+{
+    uint64_t time = 0;
+    faulting_pages();
+    for (int round = 0; round < MANY; round++) {
+        uint64_t begun = __rdtsc();
+        touch_page();
+        /* The first half fills what is filled lazily. */
+        if (round >= MANY / 2)
+            time += trapped - begun;
+    }
+    printf("measure trap %lu 0\n", (unsigned long)(time / (MANY / 2)));
+    fflush(stdout);
+}
+
 int main(int count, char **words)
 {
+    if (count > 1 && strcmp(words[1], "trap") == 0)
+        measure_trap();
     if (count > 1 && strcmp(words[1], "idle_process") == 0)
         measure_idle();
     for (unsigned index = 0; index < sizeof operations / sizeof *operations; index++)

@@ -14,7 +14,7 @@ use crate::tree::Tree;
 
 /// Operations: the argument of `calls.c`, a name for people, and the aim. Without an aim it is half
 /// of Linux's figure.
-const OPERATIONS: [(&str, &str, Option<u64>); 16] = [
+const OPERATIONS: [(&str, &str, Option<u64>); 23] = [
     ("getppid", "getppid", Some(60)),
     ("write_null", "write to the null device", Some(150)),
     ("signal_self", "signal to self, handled", None),
@@ -30,6 +30,13 @@ const OPERATIONS: [(&str, &str, Option<u64>); 16] = [
     ("shell_true", "sh -c true", None),
     ("map_unmap", "page mapped and unmapped", None),
     ("page_touched", "page touched for the first time", None),
+    ("prot1", "Prot1: a page protected", Some(1_151)),
+    ("prot100", "Prot100: 100 pages protected at once", Some(1_965)),
+    ("unprot100", "Unprot100: 100 pages made writable again", Some(2_549)),
+    ("trap", "Trap: from a fault to the handler", Some(921)),
+    ("fault", "Fault: the handler makes the page writable", Some(2_443)),
+    ("appel1", "Appel1: it protects another page, too", Some(4_783)),
+    ("appel2", "Appel2: a page of 100 protected at once", Some(2_373)),
     ("idle_process", "memory of an idle process, bytes", Some(200 << 10)),
 ];
 
