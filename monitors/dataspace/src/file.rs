@@ -11,6 +11,7 @@ use nacre_proto::flags::{DATASPACE_CREATE, DATASPACE_SHARE};
 
 /// Name of the manager.
 pub const NAME: &str = "file";
+
 /// The store is the files: no page of theirs has another place.
 pub fn make<'a>(means: &Means<'a>) -> Result<Plan<'a>, String> {
     let store = Box::new(Files::<RemoteFile>::default());

@@ -55,6 +55,9 @@
 
 /* Prints a line, in one call of `write`, so that it may be used in handlers and in children. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Notes what a thread has to say, for whoever prints `notes` when it has ended: it runs beside the others. */
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+extern char notes[4096];
 /* Prints what `SHOW` prints; the error is in `errno`. */
 void show_result(const char *call, long result);
 

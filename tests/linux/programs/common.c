@@ -53,6 +53,17 @@ const char *signal_name(int number)
     return other;
 }
 
+char notes[4096];
+
+void note(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    size_t used = strlen(notes);
+    vsnprintf(notes + used, sizeof notes - used, format, arguments);
+    va_end(arguments);
+}
+
 void say(const char *format, ...)
 {
     char text[4096];

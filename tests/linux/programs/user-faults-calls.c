@@ -2,25 +2,12 @@
 #include "check.h"
 
 #include <linux/userfaultfd.h>
-#include <stdarg.h>
 
 #define PAGE 4096L
 
 static int fd;
 static char *start;
 static volatile int stage;
-
-/* What the thread that brings pages has to say is printed when it has ended: it runs beside the others. */
-static char notes[4096];
-
-static void note(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    size_t used = strlen(notes);
-    vsnprintf(notes + used, sizeof notes - used, format, arguments);
-    va_end(arguments);
-}
 
 static void begin(__u64 features, int flags)
 {

@@ -2,25 +2,12 @@
 #include "check.h"
 
 #include <linux/userfaultfd.h>
-#include <stdarg.h>
 
 #define PAGE 4096L
 
 static int fd;
 static int faults;
 static volatile long faulty_thread;
-
-/* What the thread that brings pages has to say is printed when it has ended: it runs beside the others. */
-static char notes[4096];
-
-static void note(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    size_t used = strlen(notes);
-    vsnprintf(notes + used, sizeof notes - used, format, arguments);
-    va_end(arguments);
-}
 
 static void api(int file, __u64 features)
 {

@@ -162,7 +162,7 @@ impl Root {
     /// others.
     fn left_for(&self, pool: Key, taken: u64) -> Result<u64, Errno> {
         let (limit, used) = self.pools.status(pool)?;
-        Ok((limit - used).min(memory::available()).saturating_sub(taken / LEFT_PART))
+        Ok(limit.saturating_sub(used).min(memory::available()).saturating_sub(taken / LEFT_PART))
     }
 
     /// Brings memory for a page: as large a cluster as is wise and as there is memory for.
