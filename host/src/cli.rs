@@ -164,7 +164,7 @@ pub struct MachineArguments {
     /// same, too, and no secrets
     #[arg(long, env = "NACRE_ICOUNT", value_parser = clap::builder::FalseyValueParser::new())]
     pub icount: bool,
-    /// Show QEMU's command line
+    /// Show QEMU's command line and the kernel's first line
     #[arg(long)]
     pub debug: bool,
     /// Add a word to the kernel's command line, such as fpu=1

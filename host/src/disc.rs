@@ -45,7 +45,7 @@ pub fn image(tree: &Tree, arguments: &ImageArguments) -> Outcome<i32> {
 /// Writes a disc that boots what `arguments` name.
 pub fn write(products: &Products, arguments: &GuestArguments, output: &Path) -> Outcome<()> {
     // A disc is booted at a serial terminal of the usual size.
-    let facts = Facts { is_terminal: true, ..Facts::PIPE };
+    let facts = Facts { is_terminal: true, is_one_output: true, ..Facts::PIPE };
     let guest = Guest::compose(products, &GuestArguments { seed: Seed::Processor, starts_here: true, ..arguments.clone() }, &facts)?;
     let staging = Folder::new("disc")?;
     let cannot = || format!("cannot fill {}", staging.path().display());

@@ -31,7 +31,11 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     check_memory(guest.image.len() as u64, arguments.machine.memory)?;
     let image = Scratch::write("boot-image", &guest.image)?;
     let store = arguments.store.as_ref().map(Named::open).transpose()?;
-    let machine = machine(products, &image, with_store(arguments.machine.clone(), store.as_ref()));
+    let mut machine_arguments = with_store(arguments.machine.clone(), store.as_ref());
+    if !machine_arguments.debug {
+        machine_arguments.kernel_option.push("quiet=1".to_string());
+    }
+    let machine = machine(products, &image, machine_arguments);
     let limits = Limits { timeout: arguments.machine.timeout, outputs: guest.outputs.clone() };
     let ending = attend(&machine, limits, facts)?;
     if let Ending::Program(status) = ending {

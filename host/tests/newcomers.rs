@@ -47,6 +47,20 @@ fn a_shell_makes_processes_unless_it_is_bare() {
 }
 
 #[test]
+fn output_and_errors_of_one_file_keep_their_order() {
+    let place = place("order");
+    let both = fs::File::create(place.join("both")).unwrap();
+    let script = "for i in 1 2 3 4 5 6 7 8; do echo out $i; echo error $i >&2; done";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nacre"));
+    command.args(["run", "--timeout", "60", "sh", "-c", script]).stdin(Stdio::null());
+    assert!(command.stdout(both.try_clone().unwrap()).stderr(both).status().unwrap().success());
+    let text = fs::read_to_string(place.join("both")).unwrap();
+    let expected: Vec<String> = (1..=8).flat_map(|i| [format!("out {i}"), format!("error {i}")]).collect();
+    let lines: Vec<_> = text.lines().filter(|line| !line.starts_with("nacre: ")).collect();
+    assert_eq!(lines, expected);
+}
+
+#[test]
 fn files_of_the_current_directory_are_found() {
     let place = place("here");
     fs::write(place.join("data.txt"), "one\ntwo\n").unwrap();

@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
 
-use rustix::stdio::{stdin, stdout};
+use rustix::fs::fstat;
+use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::{InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 /// Facts about the terminal, for the guest.
@@ -16,28 +18,38 @@ pub struct Facts {
     pub columns: u16,
     /// Set if both input and output are a terminal.
     pub is_terminal: bool,
+    /// Set if output and errors are one file, so that their order is seen.
+    pub is_one_output: bool,
 }
 
 impl Facts {
     /// Facts of a pipe, which is no terminal.
-    pub const PIPE: Facts = Facts { rows: 24, columns: 80, is_terminal: false };
+    pub const PIPE: Facts = Facts { rows: 24, columns: 80, is_terminal: false, is_one_output: false };
 
     /// The facts of this process's terminal.
     pub fn current() -> Facts {
         let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        let facts = Facts { is_terminal, is_one_output: is_one_file(stdout(), stderr()), ..Facts::PIPE };
         match tcgetwinsize(stdout()) {
             Ok(size) if is_terminal && size.ws_row > 0 && size.ws_col > 0 => {
-                Facts { rows: size.ws_row, columns: size.ws_col, is_terminal }
+                Facts { rows: size.ws_row, columns: size.ws_col, ..facts }
             }
-            _ => Facts { is_terminal, ..Facts::PIPE },
+            _ => facts,
         }
     }
+}
+
+/// Returns true if both descriptors are of the same file, pipe, socket or terminal.
+fn is_one_file(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
+    let identity = |file| fstat(file).map(|status| (status.st_dev, status.st_ino)).ok();
+    identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
 impl fmt::Display for Facts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.is_terminal { "tty" } else { "pipe" };
-        writeln!(formatter, "{} {} {kind}", self.rows, self.columns)
+        let errors = if self.is_one_output { "one" } else { "apart" };
+        writeln!(formatter, "{} {} {kind} {errors}", self.rows, self.columns)
     }
 }
 
@@ -135,7 +147,7 @@ mod tests {
 
     #[test]
     fn facts_are_one_line() {
-        assert_eq!(Facts::PIPE.to_string(), "24 80 pipe\n");
-        assert_eq!(Facts { rows: 50, columns: 120, is_terminal: true }.to_string(), "50 120 tty\n");
+        assert_eq!(Facts::PIPE.to_string(), "24 80 pipe apart\n");
+        assert_eq!(Facts { rows: 50, columns: 120, is_terminal: true, is_one_output: true }.to_string(), "50 120 tty one\n");
     }
 }

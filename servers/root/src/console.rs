@@ -11,7 +11,7 @@ use crate::input::{Control, ControlLines, Input};
 use crate::messages::{Item, Messages};
 use crate::serial::{InterruptCauses, Serial};
 use crate::table::Key;
-use crate::terminal::Signal;
+use crate::terminal::{Signal, Terminal};
 use crate::tree::open;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -67,6 +67,7 @@ pub struct Console {
     /// Records and messages for the host.
     pub messages: Messages,
     lines: [Serial; 3],
+    is_one_output: bool,
     control: ControlLines,
     readers: VecDeque<Reader>,
     writers: Vec<Writer>,
@@ -111,8 +112,9 @@ pub struct Access {
 }
 
 impl Console {
-    /// A console with this input; its lines are set up, and their interrupts go to `port`.
-    pub fn start(input: Input, port: Port) -> Result<Console, Status> {
+    /// A console with this input, whose errors go where its output goes if it has one output; its
+    /// lines are set up, and their interrupts go to `port`.
+    pub fn start(input: Input, is_one_output: bool, port: Port) -> Result<Console, Status> {
         let mut lines = [Serial::new(0x3f8, true), Serial::new(0x2f8, true), Serial::new(0x3e8, false)];
         for line in &mut lines {
             line.start(&mut IoPorts);
@@ -124,6 +126,7 @@ impl Console {
             input,
             messages: Messages::default(),
             lines,
+            is_one_output,
             control: ControlLines::default(),
             readers: VecDeque::new(),
             writers: Vec::new(),
@@ -295,10 +298,16 @@ impl Console {
         self.lines.iter().map(Serial::pending).sum()
     }
 
-    /// Returns the line of the program's output or errors. A terminal shows both on one line, in
-    /// order.
-    fn line_for(&mut self, is_error: bool) -> usize {
-        if is_error && self.input.terminal().is_none() { 2 } else { 0 }
+    /// Returns the line of the program's output or errors. Where both end in one place, one line
+    /// carries both, in order.
+    fn line_for(&self, is_error: bool) -> usize {
+        if is_error && !self.is_one_output { 2 } else { 0 }
+    }
+
+    /// Returns the terminal behind a stream of output or errors; errors that go elsewhere are on
+    /// none.
+    pub fn terminal(&mut self, is_error: bool) -> Option<&mut Terminal> {
+        if self.line_for(is_error) == 2 { None } else { self.input.terminal() }
     }
 
     /// Returns true if so much is queued that nothing more is taken of an account. An account
@@ -318,7 +327,10 @@ impl Console {
     /// Queues what a program writes and sends what the line takes.
     pub fn write(&mut self, bytes: &[u8], is_error: bool) {
         let line = self.line_for(is_error);
-        self.input.write(bytes, self.lines[line].queue());
+        match self.terminal(is_error) {
+            Some(_) => self.input.write(bytes, self.lines[line].queue()),
+            None => self.lines[line].queue().extend(bytes),
+        }
         self.lines[line].push(&mut IoPorts);
     }
 

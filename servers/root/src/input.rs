@@ -28,7 +28,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// Decodes the text of `/etc/nacre/terminal` (`rows columns tty|pipe`).
+    /// Decodes the text of `/etc/nacre/terminal` (`rows columns tty|pipe one|apart`).
     pub fn from_facts(facts: &[u8]) -> Input {
         let mut words = facts.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
         let rows = words.next().and_then(number).unwrap_or(24);
@@ -37,6 +37,11 @@ impl Input {
             Some(b"tty") => Input::Terminal(Terminal::new(rows as u16, columns as u16)),
             _ => Input::Pipe(Pipe::default()),
         }
+    }
+
+    /// Returns true if the same text says that errors go where output goes, in one order.
+    pub fn is_one_output(facts: &[u8]) -> bool {
+        facts.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).nth(3) == Some(b"one")
     }
 
     /// The terminal, if it is one.

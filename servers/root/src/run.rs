@@ -86,13 +86,14 @@ pub fn run() -> Result<(), Failure> {
 
 fn make_root(facts: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
     let (mut files, refused) = Files::start(facts);
-    let input = Input::from_facts(&files.read_all(TERMINAL).unwrap_or_default());
+    let facts = files.read_all(TERMINAL).unwrap_or_default();
+    let input = Input::from_facts(&facts);
     let has_terminal = matches!(input, Input::Terminal(_));
     let (pools, pool) = Pools::new(memory::available());
     let mut objects = Objects::new()?;
     let standing = Standing::new(&mut objects, &mut files, pool, has_terminal)?;
     let lines = objects.add(Kind::Lines, true, objects.accounts.outermost())?;
-    let console = Console::start(input, objects.port(lines).ok_or(Errno::EIO)?)?;
+    let console = Console::start(input, Input::is_one_output(&facts), objects.port(lines).ok_or(Errno::EIO)?)?;
     let time = files.clock.now().seconds as u64 ^ hardware::monotonic() << 20;
     let fixed = files.take_secret(FIXED_SEED);
     let random = Random::new(&fixed.clone().unwrap_or_else(|| files.take_secret(SEED).unwrap_or_default()), fixed.is_some(), time);

@@ -183,7 +183,9 @@ pub fn start(memory: BootMemory, description: &BootDescription, image: ImageLayo
     unsafe { clock::initialize(started) };
     first_cpu(&mut plan, boot_root);
     description.option(b"probe").into_iter().for_each(probe);
-    announce(&plan);
+    if plan.description.option(b"quiet").is_none() {
+        announce(&plan);
+    }
     dispatch::kernel().start(&boot(&plan, objects, started));
     smp::release(plan.cpus);
     smp::enter()

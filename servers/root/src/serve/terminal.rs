@@ -1,5 +1,6 @@
 //! Protocol `terminal`.
 
+use crate::open_file::FileOperations;
 use crate::root::Root;
 use crate::table::Key;
 use crate::terminal::{Attributes, Terminal};
@@ -11,10 +12,12 @@ use nacre_sys::Reference;
 
 impl Root {
     fn terminal(&mut self, request: &Request<'_>) -> Result<&mut Terminal, Errno> {
-        if !self.objects.file(request.word())?.is_stream() {
+        let file = self.objects.file(request.word())?;
+        if !file.is_stream() {
             return Err(Errno::ENOTTY);
         }
-        self.console.input.terminal().ok_or(Errno::ENOTTY)
+        let is_error = file.operations == FileOperations::Errors;
+        self.console.terminal(is_error).ok_or(Errno::ENOTTY)
     }
 }
 
