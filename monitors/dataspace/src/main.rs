@@ -78,7 +78,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let below = stage::pageable_left(&services).saturating_sub(all * PAGE);
     let backing = options.backing.map(|path| arguments.absolute(path));
     let means = Means {
-        pool: services.memory(),
+        pool: services.data_memory(),
         files: services.files(),
         frames,
         quota,

@@ -11,7 +11,7 @@ use nacre_sys::Reference;
 
 /// Resources of a manager.
 pub struct Means<'a> {
-    /// The pool that they take memory from.
+    /// The pool that stores take memory from.
     pub pool: Reference,
     /// Frames of a manager whose pages may go.
     pub frames: u64,

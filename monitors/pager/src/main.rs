@@ -46,7 +46,7 @@ fn store(options: &Options<'_>, arguments: &Arguments, services: &Services, size
     Ok(match options.backing {
         Backing::Compress => Box::new(Compressed::new(size)),
         Backing::Parent => {
-            let pool = OwnedReference::copy_of(services.memory(), REFERENCE_USE).map_err(kernel("a copy of its pool"))?;
+            let pool = OwnedReference::copy_of(services.data_memory(), REFERENCE_USE).map_err(kernel("a copy of its pool"))?;
             Box::new(InMemory::new(pool, size / PAGE_SIZE))
         }
         Backing::File(path) => {

@@ -110,8 +110,7 @@ pub struct Manager {
     pub world: World,
     /// References that every process gets.
     pub shared: Shared,
-    /// The pool that `shared.memory` leads to, for memory that may hold kernel objects. Nobody else
-    /// gets it.
+    /// Pool of memory that may hold kernel objects. Nobody else gets it.
     pub(crate) pool: OwnedReference,
     pub(crate) bodies: BTreeMap<u64, ProcessEntry>,
     /// Ports at which the terminals of sessions report keys.

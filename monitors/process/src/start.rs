@@ -10,9 +10,9 @@ use alloc::vec::Vec;
 use nacre_channel::service::Service;
 use nacre_nest::command::{FAILED, complain, explain};
 use nacre_nest::interpose::stage;
-use nacre_nest::{ChildPool, Ports, SpawnError, Services, search};
+use nacre_nest::{ChildPool, Ports, ProcessPools, SpawnError, Services, search};
 use nacre_proto::channel::{CONSOLE, terminal_number};
-use nacre_proto::flags::{BEGIN_PROGRAM, POOL_DATA, SERVICE_CLOCK, SERVICE_FILES};
+use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CLOCK, SERVICE_FILES};
 use nacre_proto::structures::{Attributes, Status};
 use nacre_proto::{Errno, file, memory, parent, terminal};
 use nacre_rt::{Arguments, exit, thread};
@@ -93,10 +93,10 @@ fn device(terminal: &OwnedReference) -> u64 {
     known.map(|status| status.rdevice).filter(|device| terminal_number(*device).is_some()).unwrap_or(CONSOLE)
 }
 
-fn manager(options: &Options<'_>, pool: &ChildPool) -> Result<Manager, Errno> {
-    let shared = shared(pool)?;
+fn manager(options: &Options<'_>, pools: &ProcessPools) -> Result<Manager, Errno> {
+    let shared = shared(&pools.data)?;
     let own = own_terminal(&shared);
-    let mut manager = Manager::new(World::new(options.limits, own.as_ref().map(device)), shared, copy(&pool.own)?)?;
+    let mut manager = Manager::new(World::new(options.limits, own.as_ref().map(device)), shared, copy(&pools.objects)?)?;
     if let Some(terminal) = own {
         let port = manager.add_terminal(FIRST)?;
         // A terminal that cannot tell of keys does with them what it did before.
@@ -117,25 +117,29 @@ fn begin(manager: &mut Manager, command: &[&[u8]], arguments: &Arguments) -> Res
     let pool = copy(&manager.pool).map_err(own("finding memory"))?;
     let port = manager.port(FIRST).map_err(own("making its port"))?;
     let ports = Ports { parent: port.handle(), keeper: Reference::NONE };
-    let child = search::spawn(&mut Services::new(files, pool), command, FIRST, arguments, ports)?;
+    let mut services = Services::new(files, pool);
+    services.set_data_pool(copy(&manager.shared.memory).map_err(own("finding memory for data"))?);
+    let child = search::spawn(&mut services, command, FIRST, arguments, ports)?;
     manager.begin_first(child, BEGIN_PROGRAM, &names(command)).map_err(own("starting it"))
 }
 
 /// Memory for all processes, out of ours: what they take of it, we still have what we need
 /// ourselves.
-fn pool() -> Result<ChildPool, SpawnError> {
-    Services::find()?.pool_for_child(POOL_DATA).ok_or(SpawnError::Service("making a pool", Errno::ENOMEM))
+fn pools() -> Result<ProcessPools, SpawnError> {
+    Services::find()?.pools_for_processes().ok_or(SpawnError::Service("making a pool", Errno::ENOMEM))
 }
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<u64, (String, i32)> {
-    let pool = pool().map_err(|refusal| (format!("cannot start: {refusal}"), FAILED))?;
-    let mut manager = manager(options, &pool).map_err(|errno| (format!("cannot start: {errno}"), FAILED))?;
+    let pools = pools().map_err(|refusal| (format!("cannot start: {refusal}"), FAILED))?;
+    let mut manager = manager(options, &pools).map_err(|errno| (format!("cannot start: {errno}"), FAILED))?;
     begin(&mut manager, &options.command, arguments)
         .map_err(|refusal| (format!("cannot run {}: {refusal}", stage::name(&options.command)), refusal.exit_status() as i32))?;
     let status = manager.run().map_err(|status| (format!("cannot receive: {status:?}"), FAILED))?;
     end_channels();
     // Whatever processes have made for themselves goes too.
-    let _ = memory::pool_destroy(pool.own.handle());
+    for pool in [&pools.objects, &pools.data.own] {
+        let _ = memory::pool_destroy(pool.handle());
+    }
     Ok(status)
 }
 

@@ -114,7 +114,7 @@ pub fn frames(bytes: u64) -> u64 {
 
 /// Returns the shares of stores and of the child when there are so many frames.
 pub fn shares(services: &Services, frames: u64) -> Result<Shares, String> {
-    let status = memory::status(services.memory()).map_err(refused("out how much memory there is"))?;
+    let status = services.status().map_err(refused("out how much memory there is"))?;
     let left = status.limit.saturating_sub(status.used);
     let own = (left / 8).min(OWN);
     let rest = left.checked_sub(own + frames * (PAGE_SIZE + FRAME_RECORD)).filter(|rest| *rest > own);
@@ -125,7 +125,7 @@ pub fn shares(services: &Services, frames: u64) -> Result<Shares, String> {
 /// Bytes of pageable memory that the layer below can still promise, if it limits them.
 pub fn pageable_left(services: &Services) -> u64 {
     // Where there are no managers, the pool alone is the limit.
-    dataspace::interrogate(services.memory(), &b""[..], &mut [0; dataspace::NAME_SIZE][..]).map_or(u64::MAX, |told| told.limit.saturating_sub(told.promised))
+    dataspace::interrogate(services.data_memory(), &b""[..], &mut [0; dataspace::NAME_SIZE][..]).map_or(u64::MAX, |told| told.limit.saturating_sub(told.promised))
 }
 
 impl Shares {

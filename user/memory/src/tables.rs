@@ -113,7 +113,7 @@ impl Top {
     pub fn add_manager(&mut self, services: &mut Services, count: usize, from: &Source<'_>, keeper: Port) -> Result<Tables, Errno> {
         let (here, objects) = space(services)?;
         let region = OwnedRegion::new(here, BASE, PAGES * PAGE_SIZE, DATA, keeper.as_keeper())?;
-        let tables = frames(services.memory(), here, count, from)?;
+        let tables = frames(from.pool(services), here, count, from)?;
         self.layers.push(Layer { region, _objects: objects });
         Ok(tables)
     }
@@ -134,6 +134,15 @@ pub enum Source<'a> {
 }
 
 impl Source<'_> {
+    /// The pool that frames come from: memory by its addresses comes from pools alone that give
+    /// more than data.
+    fn pool(&self, services: &Services) -> Reference {
+        match self {
+            Source::Run | Source::Coloured(..) => services.memory(),
+            Source::Segment | Source::Manager(_) | Source::File(..) => services.data_memory(),
+        }
+    }
+
     /// Takes memory: its region, and what keeps it.
     fn take(&self, pool: Reference, size: u64) -> Result<(OwnedReference, [Option<OwnedReference>; 2]), Errno> {
         match self {

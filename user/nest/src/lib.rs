@@ -23,7 +23,7 @@ pub mod ward;
 pub use host::{Handler, attend, attend_within};
 pub use plan::{Area, Heritage, Sizes};
 pub use refusal::SpawnError;
-pub use services::{ChildPool, Services};
+pub use services::{ChildPool, ProcessPools, Services};
 pub use spawn::{Child, Ports, Program, fork, load_program, spawn, spawn_heir};
 pub use supply::{Loaded, load_library};
 pub use ward::Ward;

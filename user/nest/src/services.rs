@@ -5,10 +5,11 @@ use crate::places::Place;
 use crate::refusal::SpawnError;
 use crate::supply;
 use nacre_abi::object::TargetType;
+use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::state::ReferenceState;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_proto::structures::Status;
-use nacre_proto::flags::{FILE_KINDS, O_RDONLY, S_IFDIR, SEGMENT_OBJECTS, SERVICE_FILES, SERVICE_OBJECTS};
+use nacre_proto::flags::{FILE_KINDS, O_RDONLY, POOL_DATA, S_IFDIR, SEGMENT_OBJECTS, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
 use nacre_proto::{Errno, dataspace, directory, file, landing, memory, parent, process, segment};
 use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, SpanMut, Window};
 
@@ -17,10 +18,14 @@ const OWN_SHARE: u64 = 8 << 20;
 /// Bits of a mode that let somebody execute the file.
 const MAY_EXECUTE: u64 = 0o111;
 
-/// A directory to load from, and a pool to take memory from, which may hold kernel objects.
+/// A directory to load from, and pools to take memory from.
 pub struct Services {
     files: OwnedReference,
+    /// Pool of memory that may hold kernel objects.
     memory: OwnedReference,
+    /// Pool that processes of our manager share, which is for data alone. `None`: there is no
+    /// manager, and `memory` is the one pool.
+    world: Option<OwnedReference>,
     /// Pool for data segments of children, if that is another one.
     data: Option<OwnedReference>,
     /// True if that pool gives memory whose pages may go. `None`: it was not asked yet.
@@ -33,6 +38,14 @@ pub struct Segment {
     port: OwnedReference,
     region: OwnedReference,
     place: Place,
+}
+
+/// Pools that a process manager makes for its processes.
+pub struct ProcessPools {
+    /// Pool of memory that may hold kernel objects. Nobody else gets it.
+    pub objects: OwnedReference,
+    /// Pool for data, which processes share.
+    pub data: ChildPool,
 }
 
 /// A pool that a monitor made for its child, and for all that the child starts.
@@ -63,7 +76,7 @@ pub struct File {
 impl Services {
     /// Takes children's parts from these.
     pub fn new(files: OwnedReference, memory: OwnedReference) -> Services {
-        Services { files, memory, data: None, is_paged: None }
+        Services { files, memory, world: None, data: None, is_paged: None }
     }
 
     /// Takes children's parts from where our own come from.
@@ -72,7 +85,11 @@ impl Services {
             Ok(reply) => Ok(reply.found),
             Err(errno) => Err(SpawnError::Service(doing, errno)),
         };
-        Ok(Services::new(find(SERVICE_FILES, "finding the files")?, find(SERVICE_OBJECTS, "finding memory")?))
+        let mut services = Services::new(find(SERVICE_FILES, "finding the files")?, find(SERVICE_OBJECTS, "finding memory")?);
+        if parent::find(Reference::PARENT, SERVICE_PROCESS).is_ok() {
+            services.world = Some(find(SERVICE_MEMORY, "finding memory for data")?);
+        }
+        Ok(services)
     }
 
     /// The directory that programs are loaded from.
@@ -80,9 +97,22 @@ impl Services {
         self.files.handle()
     }
 
-    /// The pool that memory is taken from.
+    /// The pool of memory that may hold kernel objects.
     pub fn memory(&self) -> Reference {
         self.memory.handle()
+    }
+
+    /// The pool of memory for data. Below a manager of memory it is that one's, whoever stands
+    /// between: only processes' own managers answer for memory that may hold kernel objects.
+    pub fn data_memory(&self) -> Reference {
+        self.world.as_ref().unwrap_or(&self.memory).handle()
+    }
+
+    /// Limit of both pools together, and bytes that are used of the one that has less left.
+    pub fn status(&self) -> Result<memory::status::Reply, Errno> {
+        let left = |status: &memory::status::Reply| status.limit.saturating_sub(status.used);
+        let (objects, data) = (memory::status(self.memory())?, memory::status(self.data_memory())?);
+        Ok(if left(&data) < left(&objects) { data } else { objects })
     }
 
     /// Data segments of children come from this pool from now on.
@@ -96,20 +126,36 @@ impl Services {
         self.is_paged.get_or_insert_with(|| is_paged(pool)).then_some(pool)
     }
 
+    /// Bytes that a child may have, so that we keep what we need ourselves.
+    fn limit_of_child(&self) -> Option<u64> {
+        let status = self.status().ok()?;
+        let left = status.limit.saturating_sub(status.used);
+        Some(left - (left / 8).min(OWN_SHARE))
+    }
+
     /// Makes a pool for a child out of ours, which leaves us what we need ourselves. `flags` are
     /// those of `memory.share`. Where memory for the kernel objects of the child's processes ends
     /// with each of them, it comes from elsewhere, and the pool is to be one for data
     /// (`POOL_DATA`). `None`: we may not make one.
     pub fn pool_for_child(&self, flags: u64) -> Option<ChildPool> {
-        let status = memory::status(self.memory()).ok()?;
-        let left = status.limit.saturating_sub(status.used);
-        let own = memory::pool_create(self.memory(), left - (left / 8).min(OWN_SHARE)).ok()?.pool;
+        let whole = if flags & POOL_DATA != 0 { self.data_memory() } else { self.memory() };
+        let own = memory::pool_create(whole, self.limit_of_child()?).ok()?.pool;
         let shared = memory::share(own.handle(), flags).ok()?.pool;
         Some(ChildPool { own, shared })
     }
 
+    /// Makes the pools of a process manager out of ours. `None`: we may not make any.
+    pub fn pools_for_processes(&self) -> Option<ProcessPools> {
+        let data = self.pool_for_child(POOL_DATA)?;
+        let objects = match &self.world {
+            None => OwnedReference::copy_of(data.own.handle(), REFERENCE_USE).ok()?,
+            Some(_) => memory::pool_create(self.memory(), self.limit_of_child()?).ok()?.pool,
+        };
+        Some(ProcessPools { objects, data })
+    }
+
     fn too_large(&self, needed: u64) -> SpawnError {
-        let left = memory::status(self.memory()).ok().map(|reply| reply.limit.saturating_sub(reply.used));
+        let left = self.status().ok().map(|reply| reply.limit.saturating_sub(reply.used));
         SpawnError::TooLarge(needed, left)
     }
 }
