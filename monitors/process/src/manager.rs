@@ -71,6 +71,8 @@ pub struct ProcessEntry {
     /// The root directory of its own, or else that of the process that made it. Root counts what
     /// each uses apart.
     pub files: Option<Arc<OwnedReference>>,
+    /// Pool that a monitor has set for this process and those that it makes.
+    pub memory: Option<Arc<OwnedReference>>,
     /// `files` is its own.
     pub has_files: bool,
     /// Pipes and local sockets, on its own account, once it has asked for them.
@@ -162,7 +164,7 @@ impl Life {
 impl ProcessEntry {
     fn new(pid: u64, set: &OwnedPortSet) -> Result<ProcessEntry, Errno> {
         let port = OwnedPort::new(pid, set.handle())?;
-        Ok(ProcessEntry { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3], files: None, has_files: false, channels: None, objects: None, visits: Visits::default() })
+        Ok(ProcessEntry { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3], files: None, memory: None, has_files: false, channels: None, objects: None, visits: Visits::default() })
     }
 
     /// Sends exceptions of the space to this port. The manager still hears of the space's end.
@@ -225,7 +227,7 @@ impl Manager {
     pub(crate) fn add_body(&mut self, pid: u64, parent: u64) -> Result<OwnedReference, Errno> {
         let mut body = ProcessEntry::new(pid, &self.set)?;
         if let Some(parent) = self.bodies.get(&parent) {
-            body.files = parent.files.clone();
+            (body.files, body.memory) = (parent.files.clone(), parent.memory.clone());
             for (to, from) in body.streams.iter_mut().zip(&parent.streams) {
                 *to = from.as_ref().map(|from| OwnedReference::copy_of(from.handle(), REFERENCE_USE)).transpose()?;
             }
@@ -344,7 +346,7 @@ impl Manager {
             body.forget_prepared();
             body.agent = None;
             body.streams = [const { None }; 3];
-            body.channels = None;
+            (body.channels, body.memory) = (None, None);
             let used = core::mem::replace(&mut body.life, Life::None).destroy();
             body.used = body.used.saturating_add(used);
             body.end_objects();

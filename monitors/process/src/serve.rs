@@ -7,7 +7,7 @@ use nacre_nest::ChildPool;
 use nacre_proto::flags::{BEGIN_PROGRAM, SEGMENT_OBJECTS, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
 use nacre_proto::parent::{exit, find, keep, processors, report, stream};
 use nacre_proto::process::{
-    abandon, answer, answer_file, ask, ask_file, attach, begin, create, dispositions, domain, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, name_set,
+    abandon, answer, answer_file, ask, ask_file, attach, begin, create, dispositions, domain, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, memory_set, name_set,
     numbers, parents, prepare, priority, priority_set, processors_limit, released, renew, session_create, signal_take, stopped, stream_set, system_name_set, system_names, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, visit, wait,
 };
 use nacre_proto::server::Output;
@@ -45,6 +45,14 @@ impl Manager {
 }
 
 impl Manager {
+    /// The pool for data: what a monitor has set for the process, or that of all.
+    fn memory(&mut self, pid: u64) -> Result<Reference, Errno> {
+        let body = self.bodies.get_mut(&pid).ok_or(Errno::ESRCH)?;
+        // A monitor's pool goes with it.
+        body.memory.take_if(|pool| pool.is_null().unwrap_or(true));
+        Ok(body.memory.as_ref().map_or(self.shared.memory.handle(), |pool| pool.handle()))
+    }
+
     /// Pipes and local sockets as the process has them: on an account of its own.
     fn channels(&mut self, pid: u64) -> Result<Reference, Errno> {
         let body = self.bodies.get_mut(&pid).ok_or(Errno::ESRCH)?;
@@ -85,7 +93,7 @@ impl parent::Server for Manager {
     fn find(&mut self, request: &mut Request<'_>, service: u64) -> HandlerResult<find::Output> {
         let found = match service {
             SERVICE_FILES => self.files(request.word())?.into(),
-            SERVICE_MEMORY => self.shared.memory.handle().into(),
+            SERVICE_MEMORY => self.memory(request.word())?.into(),
             SERVICE_OBJECTS => self.objects(request.word())?.into(),
             SERVICE_CLOCK => lent(self.shared.clock.as_ref())?.into(),
             SERVICE_CHANNELS => self.channels(request.word())?.into(),
@@ -307,6 +315,12 @@ impl process::Server for Manager {
         let number = usize::try_from(number).map_err(|_| Errno::EINVAL)?;
         *self.body(request)?.streams.get_mut(number).ok_or(Errno::EINVAL)? = Some(file);
         stream_set::Output::default().now()
+    }
+
+    fn memory_set(&mut self, request: &mut Request<'_>, _: Reference) -> HandlerResult<memory_set::Output> {
+        let pool = request.keep(0)?;
+        self.body(request)?.memory = Some(Arc::new(pool));
+        memory_set::Output::default().now()
     }
 
     fn look(&mut self, request: &mut Request<'_>, pid: u64) -> HandlerResult<look::Output> {

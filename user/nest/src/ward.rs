@@ -66,6 +66,13 @@ impl Ward {
         self.port.handle()
     }
 
+    /// Sets the pool that the process finds, and all that it makes: also those whose parent's port
+    /// no monitor stands before.
+    pub fn set_memory(&self, pool: Reference) {
+        // A manager that keeps no pools has no processes but this one.
+        let _ = process::memory_set(self.port(), pool);
+    }
+
     /// Returns the source of the process's parts.
     pub fn maker(&self, files: Reference) -> Maker<'_> {
         Maker { files, data: None, ward: self }

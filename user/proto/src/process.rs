@@ -106,6 +106,10 @@ crate::protocol! {
     /// Sets a file that the process gets from `parent.stream`, even after it has become another
     /// program. Meant for programs that keep no descriptors themselves. `EINVAL`: a number above 2.
     25 stream_set(number: Number; references file: Kept(Stream)) -> ();
+    /// Sets the pool that the process, and those that it makes later, find as `SERVICE_MEMORY`.
+    /// Meant for monitors that give memory. Port: that of the process concerned. A pool that has
+    /// gone is as none.
+    63 memory_set(; references pool: Kept(Pool)) -> ();
     /// A region to be read: a word for each number, with the number of its process's parent. It is
     /// kept up to date, so that asking who the parent is takes no message. `EPERM`: the caller is
     /// in a domain.

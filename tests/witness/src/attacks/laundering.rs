@@ -6,7 +6,7 @@ use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use alloc::string::String;
 use nacre_proto::channel::{Outgoing, receive_with, send_with};
-use nacre_proto::flags::{IPC_CREAT, SERVICE_CHANNELS, SERVICE_FILES, SOCK_STREAM};
+use nacre_proto::flags::{IPC_CREAT, SERVICE_CHANNELS, SERVICE_FILES, SERVICE_MEMORY, SOCK_STREAM};
 use nacre_proto::{Errno, channel, directory, keyed, parent, process};
 use nacre_sys::{OwnedReference, Reference, Space};
 
@@ -33,6 +33,16 @@ fn by_stream(files: Reference) -> Result<(), String> {
     }
     // A stream that is there can be left again, which only later programs would miss.
     let _ = before.map(|file| process::stream_set(Reference::PARENT, 0, file.handle()));
+    Ok(())
+}
+
+fn by_pool(files: Reference) -> Result<(), String> {
+    if process::memory_set(Reference::PARENT, files).is_ok() {
+        judge("the service of memory", find(SERVICE_MEMORY))?;
+        // Later programs are to find the pool that was there.
+        let pool = nacre_rt::memory::pool().map_err(why("the pool"))?;
+        let _ = process::memory_set(Reference::PARENT, pool);
+    }
     Ok(())
 }
 
@@ -70,6 +80,7 @@ pub fn attack(_: &[u8]) -> Outcome {
         return Ok(Verdict::Absent("guard that hides the root directory"));
     }
     by_stream(files)?;
+    by_pool(files)?;
     by_keeper(files)?;
     if let Ok(channels) = find(SERVICE_CHANNELS) {
         by_key(channels.handle(), files)?;

@@ -38,7 +38,7 @@ const TEXTS: [&[u8]; 12] =
     [b"/", b".", b"..", b"/tmp/w", b"/tmp/w/x", b"/etc/passwd", b"/dev/null", b"/dev/ptmx", b"/proc/self/mem", b"x\0y", b"", b"/tmp/../tmp/w"];
 
 /// Operations that a program may use against itself, its own world or its own terminal.
-const RIGHTFUL: [u32; 27] = [
+const RIGHTFUL: [u32; 28] = [
     file::hand_out::LABEL,
     parent::exit::LABEL,
     parent::keep::LABEL,
@@ -55,6 +55,7 @@ const RIGHTFUL: [u32; 27] = [
     process::identity::LABEL,
     process::family::LABEL,
     process::stream_set::LABEL,
+    process::memory_set::LABEL,
     process::thread_end::LABEL,
     process::terminal_acquire::LABEL,
     process::terminal_leave::LABEL,

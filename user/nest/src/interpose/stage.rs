@@ -177,6 +177,9 @@ pub fn run_with<W: Interposer>(watch: W, tag: W::Tag, mut services: Services, po
     if let Some(copy) = pool.as_ref().and_then(|pool| OwnedReference::copy_of(pool.shared.handle(), REFERENCE_USE).ok()) {
         services.set_data_pool(copy);
     }
+    if let (Some(ward), Some(pool)) = (ward, &pool) {
+        ward.set_memory(pool.shared.handle());
+    }
     *SERVICES.lock() = Some(services);
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
     let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, room, worker, objects: memory, end_child }, pool)));
