@@ -55,6 +55,7 @@ targets! {
     "pools", console::pools, DECODER_TRIES, "accounts of memory inside each other";
     "generations", store::generations, 300, "files of persistent memory, altered, cut off and full";
     "dataspaces", dataspaces::dataspaces, 300, "operations on dataspaces, with any ids, managers and lengths, while machine and stores fail";
+    "images", store::images, 300, "images of environments, cut off, altered, and with facts that a kernel never told";
     "inheritance", linux::inheritance, DECODER_TRIES, "what a process takes over from the one that made it";
     "linux", linux::calls, DECODER_TRIES, "a Linux program's calls, with any arguments and memory, up to the first message";
     "records", host::records, DECODER_TRIES, "what the guest tells the host over its second line";

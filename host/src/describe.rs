@@ -44,7 +44,7 @@ pub fn manual_pages(arguments: &ManArguments) -> Outcome<i32> {
 fn monitor(manifest: &Manifest) -> Command {
     let program = Arg::new("PROGRAM").required(true).help("Program that runs inside, or another monitor");
     let others = match manifest.programs {
-        Programs::One | Programs::Behind(_) => "Arguments of the program",
+        Programs::One | Programs::Optional | Programs::Behind(_) => "Arguments of the program",
         Programs::Several => "Arguments of the program. A word `:` begins the next program and its options",
     };
     let arguments = Arg::new("ARGUMENTS").num_args(0..).trailing_var_arg(true).help(others);

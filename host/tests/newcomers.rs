@@ -61,6 +61,20 @@ fn output_and_errors_of_one_file_keep_their_order() {
 }
 
 #[test]
+fn a_frozen_shell_goes_on_in_another_machine() {
+    let place = place("frozen");
+    let script = "echo one; echo kept > /tmp/kept; (sleep 4; echo two) | cat; cat /tmp/kept";
+    let (status, before, errors) = run(&place, &["checkpoint", "-m", "48M", "--after", "1.5", "--end", "-o", "image", "process", "sh", "-c", script]);
+    assert_eq!(status, 0, "{errors}");
+    let (status, after, errors) = run(&place, &["--cpus", "2", "--memory", "256M", "checkpoint", "--thaw", "image"]);
+    assert_eq!((status, before + &after), (0, "one\ntwo\nkept\n".to_string()), "{errors}");
+    fs::write(place.join("half"), &fs::read(place.join("image")).unwrap()[..5000]).unwrap();
+    let (status, output, errors) = run(&place, &["checkpoint", "--thaw", "half"]);
+    assert_eq!((status, output.as_str()), (125, ""), "{errors}");
+    assert!(errors.contains("cut off"), "{errors}");
+}
+
+#[test]
 fn files_of_the_current_directory_are_found() {
     let place = place("here");
     fs::write(place.join("data.txt"), "one\ntwo\n").unwrap();

@@ -4,6 +4,9 @@ use crate::bytes::Bytes;
 use nacre_dataspaces::generations::{Blocks, Failed, Generations};
 use nacre_dataspaces::store::{Lasting, Saved, Store};
 use nacre_dataspaces::{PAGE, Page};
+use nacre_snapshot::check::check_facts;
+use nacre_snapshot::image::{Facts, Fault, Reader, Writer, decode};
+use nacre_snapshot::Place;
 
 /// Blocks of the file.
 const BLOCKS: usize = 24;
@@ -70,4 +73,49 @@ pub fn generations(bytes: &[u8]) {
     let done = opened.store.commit(&next);
     let again = Generations::open(File { left: usize::MAX, ..opened.store.blocks_mut().clone() }).unwrap_or_else(|unusable| panic!("{unusable}"));
     assert!(again.saved == if done.is_ok() { next } else { before });
+}
+
+/// Reads an image to its end: the number of its pages.
+fn read_image(mut bytes: &[u8]) -> Result<usize, Fault> {
+    let mut reader = Reader::new(|into: &mut [u8]| {
+        let (now, rest) = bytes.split_at_checked(into.len()).ok_or(Fault::Truncated)?;
+        into.copy_from_slice(now);
+        bytes = rest;
+        Ok(())
+    })?;
+    let mut count = 0;
+    while let Some((distances, _)) = reader.pages()? {
+        count += distances.len();
+    }
+    Ok(count)
+}
+
+/// Reads any bytes as an image, and as the facts of one. What passes the check belongs to spaces of
+/// the environment and leads to things outside that there are; an image with it is read as it was
+/// written, and refused when a byte of it was altered or its end is missing.
+pub fn images(bytes: &[u8]) {
+    let _ = read_image(bytes);
+    let mut facts = decode(bytes).unwrap_or_default();
+    if check_facts(&mut facts).is_err() {
+        facts = Facts::default();
+    }
+    let outside = facts.ports.iter().flatten().count() + facts.ports.len() + bytes.len();
+    for link in facts.objects.iter().flat_map(|object| object.links) {
+        assert!(match link {
+            Place::Nothing => true,
+            Place::Inside(at) => at < facts.size,
+            Place::Outside(number) => number < outside,
+        });
+    }
+    facts.pages = 1;
+    let mut image = Vec::new();
+    let mut writer = Writer::new(|part: &[u8]| { image.extend_from_slice(part); Ok(()) }, &facts).expect("there is room");
+    writer.pages(&[0], &[1; PAGE]).expect("there is room");
+    writer.end().expect("there is room");
+    assert_eq!(read_image(&image), Ok(1));
+    let mut bytes = Bytes(bytes);
+    let at = bytes.word() as usize % image.len();
+    assert!(read_image(&image[..at]).is_err());
+    image[at] ^= 1 << (bytes.byte() % 8);
+    assert!(read_image(&image).is_err());
 }

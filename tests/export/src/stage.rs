@@ -221,7 +221,7 @@ impl Stage {
         self.window ^= 1;
         self.frame = Frame { start: WINDOWS[self.window], outside: vec![OUTSIDE + 128 * self.window as u64], pool: POOLS[self.window], ..self.frame.clone() };
         self.frame.restore(&mut System, &snapshot).map_err(said("restore"))?;
-        self.frame.start(&mut System, &snapshot).map_err(said("start"))
+        self.frame.start(&mut System, &snapshot.running).map_err(said("start"))
     }
 
     /// Returns the answers to the steps: the status, label and first word of received messages, and

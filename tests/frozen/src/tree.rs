@@ -188,7 +188,7 @@ impl Tree {
         self.turn()?;
         let frame = self.frame();
         frame.restore(&mut System, &snapshot).map_err(said("restore"))?;
-        frame.start(&mut System, &snapshot).map_err(said("start"))
+        frame.start(&mut System, &snapshot.running).map_err(said("start"))
     }
 }
 

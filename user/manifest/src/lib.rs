@@ -32,6 +32,8 @@ pub enum Programs {
     One,
     /// One, and before all options a word of this kind.
     Behind(&'static str),
+    /// One or none: an option can stand in its place.
+    Optional,
     /// Any number, with a word `:` between two. A word of more colons belongs to a monitor further
     /// inside.
     Several,

@@ -45,7 +45,7 @@ pub use owned::{
 };
 pub use port::Port;
 pub use port_set::PortSet;
-pub use raw::{FunctionCell, null};
+pub use raw::{FunctionCell, call_within, null};
 pub use reference::{Reference, Revealed};
 pub use region::Region;
 pub use space::Space;

@@ -95,6 +95,41 @@ pub(crate) fn call_long(call: Call, arguments: [u64; 8]) -> Results {
     Status(status).result().map(|()| (first, second))
 }
 
+/// Memory of the caller that a call writes: where it starts, and how many bytes; `None` if it is
+/// none of those for [`call_within`].
+fn written(call: Call, arguments: &[u64; 8]) -> Option<(u64, u64)> {
+    use Call::*;
+    match call {
+        MemoryObjects => Some((arguments[2], arguments[3].checked_mul(size_of::<ObjectEntry>() as u64)?)),
+        MemoryCopy | IpcCall | IpcReceiveReply | IpcSend | IpcReceive | IpcReply | IpcReplyReceive => None,
+        _ if writes_memory(call) => Some((arguments[1], arguments[2])),
+        _ => Some((0, 0)),
+    }
+}
+
+/// A call on any object, for whoever reads out and makes anew all objects of others. It writes
+/// memory in `window` alone; `UnknownCall` if it would write elsewhere, or is a message. Status and
+/// the two results.
+pub fn call_within(window: Window, call: Call, arguments: [u64; 8]) -> (Status, u64, u64) {
+    let is_inside = |(start, size): (u64, u64)| {
+        size == 0 || start.checked_sub(window.start()).is_some_and(|offset| window.part(offset, size).is_some())
+    };
+    if !written(call, &arguments).is_some_and(is_inside) {
+        return (Status::new(Code::UnknownCall), 0, 0);
+    }
+    let (status, first, second): (u64, u64, u64);
+    let [a, b, c, d, e, f, g, h] = arguments;
+    // SAFETY: the kernel writes the window alone, where no Rust object lies; the registers lost and
+    // changed are those of the table above.
+    unsafe {
+        asm!("syscall", inlateout("rax") call.number() => status, inlateout("rdi") a => _, inlateout("rsi") b => _,
+            inlateout("rdx") c => first, inlateout("r8") d => second, inlateout("r9") e => _, inlateout("r10") f => _,
+            inlateout("r12") g => _, inlateout("r13") h => _, inlateout("r15") 0u64 => _,
+            lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    (Status(status), first, second)
+}
+
 /// `mutex_lock` and `condition_wait`: the object, the word it watches, what is expected of the
 /// word, a timeout.
 #[inline(always)]

@@ -1,6 +1,7 @@
 //! Reading out: all threads are stopped first, so that nothing changes while the rest is read.
 
 use crate::{Access, Frame, Object, PAGE, Place, Snapshot, Trouble, must, state_words, verbs};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use nacre_abi::object::TargetType;
 use nacre_abi::state::{ReferenceState, ThreadState};
@@ -43,19 +44,42 @@ impl Frame {
     /// Reads the whole environment out, whose threads are stopped from then on.
     pub fn take(&self, access: &mut impl Access) -> Result<Snapshot, Trouble> {
         let running = self.stop(access)?;
-        let listed = self.list(access)?;
-        let objects = listed.iter().map(|(offset, kind)| self.object(access, *offset, *kind)).collect::<Result<Vec<_>, _>>()?;
-        let is_plain = |page: &u64| !listed.iter().any(|(offset, _)| offset & !(PAGE - 1) == *page);
-        let pages: Vec<u64> = (0..self.size).step_by(PAGE as usize).filter(is_plain).filter(|page| self.is_ours(access, self.start + page)).collect();
-        let pages = pages.into_iter();
+        let objects = self.objects(access)?;
+        let pages = self.plain_pages(&objects).filter(|page| self.is_ours(access, self.start + page)).collect::<Vec<_>>().into_iter();
         let pages = pages.map(|page| (page, (0..PAGE).step_by(8).map(|byte| access.read(self.start + page + byte)).collect())).collect();
         Ok(Snapshot { objects, pages, running })
+    }
+
+    /// The objects of the environment, whose threads are stopped.
+    pub fn objects(&self, access: &mut impl Access) -> Result<Vec<Object>, Trouble> {
+        self.list(access)?.into_iter().map(|(offset, kind)| self.object(access, offset, kind)).collect()
+    }
+
+    /// The pages without objects, by their distance from the start. Some may belong to the tables
+    /// of a space: see [`Frame::is_ours`].
+    pub fn plain_pages<'a>(&self, objects: &'a [Object]) -> impl Iterator<Item = u64> + use<'a> {
+        let with_objects: BTreeSet<u64> = objects.iter().map(|object| object.offset & !(PAGE - 1)).collect();
+        (0..self.size).step_by(PAGE as usize).filter(move |page| !with_objects.contains(page))
+    }
+
+    /// Returns the client that a reply reference of the caller's own answers.
+    pub fn client_of(&self, access: &mut impl Access, reply: u64) -> Result<Place, Trouble> {
+        self.clear(access, self.slots)?;
+        let array = self.buffer + PAGE;
+        (0..8).for_each(|word| access.write(array + 8 * word, if word == 0 { self.slots } else { 0 }));
+        must(access, Call::ReferenceGetState, &[reply, self.buffer, ReferenceState::SIZE, array])?;
+        self.place_of(access, self.slots, 0)
+    }
+
+    /// Returns the target of a reference of the caller's own.
+    pub fn target_of(&self, access: &mut impl Access, reference: u64) -> Result<Place, Trouble> {
+        self.place_of(access, reference, 0)
     }
 
     /// Returns true if a page without objects is plain memory. A page that a space has for its
     /// tables is not, because tables are made anew elsewhere. A state in it can be read in either
     /// case.
-    fn is_ours(&self, access: &mut impl Access, page: u64) -> bool {
+    pub fn is_ours(&self, access: &mut impl Access, page: u64) -> bool {
         let arguments = [self.slots, page, ReferenceState::SIZE, 0, 0, 0, 0, 0];
         access.call(Call::ReferenceSetState, arguments).0 != Status::argument(Code::BadAddress, 2)
     }

@@ -8,10 +8,13 @@
 
 extern crate alloc;
 
+pub mod check;
+pub mod image;
 mod restore;
 mod take;
 
 use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
 use nacre_abi::state::{
     ConditionState, FPU_SIZE, MappingState, MutexState, PortSetState, PortState, ReferenceState, RegionState, SpaceState, ThreadState,
 };
@@ -25,6 +28,10 @@ pub trait Access {
     fn read(&mut self, address: u64) -> u64;
     /// Writes a word of plain memory.
     fn write(&mut self, address: u64, value: u64);
+    /// Fills all of `into` from plain memory.
+    fn read_page(&mut self, address: u64, into: &mut [u8]) {
+        into.chunks_exact_mut(8).zip((address..).step_by(8)).for_each(|(word, at)| word.copy_from_slice(&self.read(at).to_le_bytes()));
+    }
 }
 
 /// Position of an environment in the caller's space, now or later.
@@ -46,7 +53,7 @@ pub struct Frame {
 }
 
 /// Target of a link.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Place {
     /// Reference without a target.
     Nothing,
@@ -57,16 +64,31 @@ pub enum Place {
 }
 
 /// An object.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Object {
     /// Distance from the start.
     pub offset: u64,
     /// Type of the object.
+    #[serde(with = "kind")]
     pub kind: ObjectType,
     /// State of the object. A thread's FPU state follows.
     pub words: Vec<u64>,
     /// Targets of its links. A reference's link is the object that it names.
     pub links: [Place; 3],
+}
+
+/// Types of objects as numbers.
+mod kind {
+    use nacre_abi::ObjectType;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(kind: &ObjectType, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(*kind as u64)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(deserializer: D) -> Result<ObjectType, D::Error> {
+        ObjectType::from_number(u64::deserialize(deserializer)?).ok_or(serde::de::Error::custom("no type of objects"))
+    }
 }
 
 /// An environment.
@@ -87,6 +109,8 @@ pub enum Trouble {
     Call(Call, Status),
     /// The object at this distance is linked to something outside that nobody told of.
     Unknown(u64),
+    /// The object at this distance has a state that no kernel has told.
+    Nonsense(u64),
 }
 
 /// Words of a thread with its FPU.

@@ -3,7 +3,8 @@
 
 use crate::{Access, Frame, Object, PAGE, POOL_PAGES, Place, Snapshot, Trouble, must, verbs};
 use nacre_abi::object::TargetType;
-use nacre_abi::rights::REFERENCE_ALL;
+use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
+use nacre_abi::state::ReferenceState;
 use nacre_abi::{Call, ObjectType, Rights};
 
 /// Types in the order in which objects are made.
@@ -30,16 +31,21 @@ impl Frame {
         for (page, words) in &snapshot.pages {
             words.iter().zip((0..).step_by(8)).for_each(|(word, byte)| access.write(self.start + page + byte, *word));
         }
+        self.restore_objects(access, &snapshot.objects)
+    }
+
+    /// Makes the objects of an environment whose pages are here.
+    pub fn restore_objects(&self, access: &mut impl Access, objects: &[Object]) -> Result<(), Trouble> {
         let mut pool = self.pool;
         for kind in ORDER {
-            for object in snapshot.objects.iter().filter(|object| object.kind == kind) {
+            for object in objects.iter().filter(|object| object.kind == kind) {
                 self.create(access, object, &mut pool)?;
             }
         }
         // First all states, then who owes whom: a thread must await its answer before another can
         // owe it.
         for linked in [false, true] {
-            for object in &snapshot.objects {
+            for object in objects {
                 self.set(access, object, linked)?;
             }
         }
@@ -48,11 +54,22 @@ impl Frame {
 
     /// Starts the threads that were not stopped when the snapshot was taken. It starts first the
     /// one that was stopped last, so that a scheduler finds the threads that it donates to.
-    pub fn start(&self, access: &mut impl Access, snapshot: &Snapshot) -> Result<(), Trouble> {
-        snapshot.running.iter().rev().try_for_each(|thread| must(access, Call::ThreadStart, &[self.start + thread]).map(drop))
+    pub fn start(&self, access: &mut impl Access, running: &[u64]) -> Result<(), Trouble> {
+        running.iter().rev().try_for_each(|thread| must(access, Call::ThreadStart, &[self.start + thread]).map(drop))
     }
 
-    fn address(&self, place: Place) -> u64 {
+    /// Makes a reference of the caller's own, which is there and null, one by which a thread of the
+    /// environment is answered that waits for that.
+    pub fn answer_by(&self, access: &mut impl Access, reply: u64, client: Place) -> Result<(), Trouble> {
+        let array = self.buffer + PAGE;
+        (0..8).for_each(|word| access.write(array + 8 * word, if word == 0 { self.address(client) } else { 0 }));
+        let state = ReferenceState { target: TargetType::Reply as u64, rights: REFERENCE_USE, ..ReferenceState::default() };
+        state.to_words().into_iter().zip((0..).step_by(8)).for_each(|(word, byte)| access.write(self.buffer + byte, word));
+        must(access, Call::ReferenceSetState, &[reply, self.buffer, ReferenceState::SIZE, array]).map(drop)
+    }
+
+    /// Returns the address of a place where the environment is now; 0 for nothing.
+    pub fn address(&self, place: Place) -> u64 {
         match place {
             Place::Nothing => 0,
             Place::Inside(offset) => self.start + offset,

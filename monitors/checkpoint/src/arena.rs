@@ -1,0 +1,169 @@
+//! The memory that an environment lives in: a window of ours, with segments in it, each shown by a
+//! region of ours.
+
+use alloc::vec::Vec;
+use nacre_abi::rights::REFERENCE_ALL;
+use nacre_abi::{Call, PAGE_SIZE, Rights, Status};
+use nacre_nest::SpawnError;
+use nacre_nest::supply;
+use nacre_proto::Errno;
+use nacre_rt::memory::Segment;
+use nacre_snapshot::Access;
+use nacre_sys::{OwnedReference, OwnedRegion, Reference, Region, Space, Window, call_within};
+
+/// First address of the arena.
+pub const START: u64 = 0x1800_0000_0000;
+/// Bytes behind the arena: two pages for states, one for references of ours.
+const DESK: u64 = 3 * PAGE_SIZE;
+/// Bytes for tables of spaces that are made anew.
+const TABLES: u64 = 16 << 20;
+
+/// The arena.
+pub struct Arena {
+    all: Window,
+    size: u64,
+}
+
+impl Arena {
+    /// Takes memory for an environment of `size` bytes, for as long as this program runs.
+    pub fn take(size: u64) -> Result<Arena, Errno> {
+        let total = size + DESK + TABLES;
+        let (start, _) = Segment::map(START, total, Rights::OBJECTS.union(Rights::EXECUTE))?.leak();
+        let arena = Arena { all: Window::new(start, total).ok_or(Errno::ENOMEM)?, size };
+        for number in 0..3 {
+            Reference::create(arena.slots() + 64 * number)?;
+        }
+        Ok(arena)
+    }
+
+    /// Returns the number of bytes that the environment can have.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Address of two pages for states.
+    pub fn buffer(&self) -> u64 {
+        START + self.size
+    }
+
+    /// Address of three references of ours.
+    pub fn slots(&self) -> u64 {
+        self.buffer() + 2 * PAGE_SIZE
+    }
+
+    /// Address of pages for tables of spaces.
+    pub fn tables(&self) -> u64 {
+        self.buffer() + DESK
+    }
+
+    /// The window of a part of the arena.
+    pub fn window(&self, offset: u64, size: u64) -> Option<Window> {
+        self.all.part(offset, size)
+    }
+
+    /// A region of a part of the arena.
+    pub fn region(&self, offset: u64, size: u64) -> Result<OwnedRegion, Errno> {
+        Ok(OwnedRegion::new(Space::OWN, START + offset, size, Rights::ALL, Reference::NONE)?)
+    }
+}
+
+/// Calls and memory, for whoever reads the environment out. Words outside the arena are nothing.
+impl Access for Arena {
+    fn call(&mut self, call: Call, arguments: [u64; 8]) -> (Status, u64, u64) {
+        let (buffer, size) = (self.size, 2 * PAGE_SIZE);
+        self.all.part(buffer, size).map_or((Status::new(nacre_abi::Code::BadAddress), 0, 0), |buffer| call_within(buffer, call, arguments))
+    }
+
+    fn read(&mut self, address: u64) -> u64 {
+        self.all.read_word(address.wrapping_sub(START)).unwrap_or(0)
+    }
+
+    fn write(&mut self, address: u64, value: u64) {
+        let _ = self.all.write_word(address.wrapping_sub(START), value);
+    }
+
+    fn read_page(&mut self, address: u64, into: &mut [u8]) {
+        let _ = self.all.read(address.wrapping_sub(START), into);
+    }
+}
+
+/// Memory that was given out.
+pub struct Piece {
+    /// Offset in the arena.
+    pub offset: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// Region of the piece.
+    pub region: OwnedRegion,
+}
+
+impl Piece {
+    /// Takes zeroed memory beside `taken`, which is not in order.
+    pub fn take<'a>(arena: &Arena, taken: impl Iterator<Item = &'a Piece>, size: u64) -> Result<Piece, Errno> {
+        let size = size.checked_next_multiple_of(PAGE_SIZE).filter(|size| *size > 0 && *size <= arena.size()).ok_or(Errno::ENOMEM)?;
+        let mut ranges = Vec::new();
+        for piece in taken {
+            ranges.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
+            ranges.push((piece.offset, piece.size));
+        }
+        let offset = place(ranges, size, arena.size()).ok_or(Errno::ENOMEM)?;
+        nacre_sys::memory::clear(START + offset, size)?;
+        Ok(Piece { offset, size, region: arena.region(offset, size)? })
+    }
+
+    /// A reference to the region, to give away.
+    pub fn reference(&self) -> Result<OwnedReference, Errno> {
+        Ok(self.region.new_reference(REFERENCE_ALL)?)
+    }
+}
+
+/// The lowest place for `size` bytes beside ranges of an arena.
+fn place(mut ranges: Vec<(u64, u64)>, size: u64, all: u64) -> Option<u64> {
+    ranges.sort_unstable();
+    let mut start = 0;
+    for (offset, length) in ranges {
+        if offset - start >= size {
+            break;
+        }
+        start = offset + length;
+    }
+    (start + size <= all).then_some(start)
+}
+
+/// Memory for the first program of the environment: it stays.
+pub struct First {
+    window: Window,
+    region: Region,
+}
+
+impl First {
+    /// A piece, as the nesting library wants it.
+    pub fn new(arena: &Arena, piece: &Piece) -> Result<First, SpawnError> {
+        let window = arena.window(piece.offset, piece.size).ok_or(SpawnError::TooLarge(piece.size, None))?;
+        Ok(First { window, region: piece.region.handle() })
+    }
+}
+
+impl supply::Segment for First {
+    fn window(&self) -> Window {
+        self.window
+    }
+
+    fn region(&self) -> Region {
+        self.region
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn the_lowest_hole_that_is_large_enough_is_taken() {
+        assert_eq!(place(vec![], 10, 10), Some(0));
+        assert_eq!(place(vec![], 11, 10), None);
+        assert_eq!(place(vec![(20, 10), (0, 10)], 10, 100), Some(10));
+        assert_eq!(place(vec![(20, 10), (0, 10)], 11, 100), Some(30));
+        assert_eq!(place(vec![(20, 80), (0, 10)], 11, 100), None);
+    }
+}

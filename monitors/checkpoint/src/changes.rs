@@ -1,0 +1,143 @@
+//! Files that an environment has made, changed or removed: which they are, and what is in them.
+
+use crate::origin::join;
+use alloc::collections::BTreeSet;
+use alloc::vec;
+use alloc::vec::Vec;
+use nacre_proto::flags::{AT_SYMLINK_NOFOLLOW, O_CREAT, O_NOFOLLOW, O_RDONLY, O_TRUNC, O_WRONLY, S_IFDIR, S_IFLNK, S_IFREG};
+use nacre_proto::structures::Status;
+use nacre_proto::{Errno, directory, file};
+use nacre_snapshot::image::Change;
+use nacre_sys::Reference;
+
+/// Maximum number of paths that are remembered.
+const MAX_PATHS: usize = 16384;
+/// Maximum number of bytes of a file that are kept.
+const MAX_CONTENTS: usize = 64 << 20;
+/// Bits of a mode that tell the kind of a file.
+const KIND: u64 = 0o170000;
+/// Bytes that are read or written at a time.
+const PART: usize = 16384;
+
+/// Paths that an environment may have changed.
+#[derive(Default)]
+pub struct Changes {
+    paths: BTreeSet<Vec<u8>>,
+    is_incomplete: bool,
+}
+
+impl Changes {
+    /// A path is changed, relative to a directory of this path.
+    pub fn note(&mut self, directory: Option<&[u8]>, path: &[u8]) {
+        match directory {
+            Some(directory) if self.paths.len() < MAX_PATHS => drop(self.paths.insert(join(directory, path))),
+            _ => self.is_incomplete = true,
+        }
+    }
+
+    /// Takes over the paths of an image.
+    pub fn take_over(&mut self, changes: &[Change]) {
+        self.paths.extend(changes.iter().map(|change| change.path.clone()));
+    }
+
+    /// Returns true if there were too many to remember, or some could not be named.
+    pub fn is_incomplete(&self) -> bool {
+        self.is_incomplete
+    }
+
+    /// Returns the files at the paths now, each directory before what lies in it.
+    pub fn collect(&self, files: Reference) -> Vec<Change> {
+        self.paths.iter().filter_map(|path| look(files, path)).collect()
+    }
+}
+
+fn look(files: Reference, path: &[u8]) -> Option<Change> {
+    let mut bytes = [0; Status::SIZE];
+    let gone = Change { path: path.to_vec(), mode: 0, contents: Vec::new() };
+    if directory::status_at(files, AT_SYMLINK_NOFOLLOW, path, &mut bytes[..]).is_err() {
+        return Some(gone);
+    }
+    let mode = Status::from_bytes(&bytes)?.mode;
+    let contents = match mode & KIND {
+        S_IFREG => {
+            let opened = directory::open(files, O_RDONLY | O_NOFOLLOW, 0, path).ok()?.file;
+            read_whole(opened.handle(), MAX_CONTENTS)?
+        }
+        S_IFLNK => {
+            let mut target = vec![0; 4096];
+            let size = directory::read_link(files, path, &mut target[..]).ok()?.target;
+            target.truncate(size);
+            target
+        }
+        S_IFDIR => Vec::new(),
+        _ => return None,
+    };
+    Some(Change { mode, contents, ..gone })
+}
+
+/// Makes the files of an image as they were. Returns the number of those that could not be made.
+pub fn apply(files: Reference, changes: &[Change]) -> usize {
+    let removed = changes.iter().rev().filter(|change| change.mode == 0);
+    removed.for_each(|change| {
+        if directory::remove(files, 0, &change.path[..]).is_err() {
+            let _ = directory::remove(files, 1, &change.path[..]);
+        }
+    });
+    changes.iter().filter(|change| change.mode != 0 && make(files, change).is_err()).count()
+}
+
+fn make(files: Reference, change: &Change) -> Result<(), Errno> {
+    let (path, mode) = (&change.path[..], change.mode & 0o7777);
+    match change.mode & KIND {
+        S_IFDIR => match directory::make_directory(files, mode, path) {
+            Ok(_) | Err(Errno::EEXIST) => {}
+            Err(errno) => return Err(errno),
+        },
+        S_IFLNK => {
+            let _ = directory::remove(files, 0, path);
+            let both = [&change.contents[..], path].concat();
+            directory::symbolic_link(files, change.contents.len() as u64, &both[..])?;
+            return Ok(());
+        }
+        _ => {
+            let opened = directory::open(files, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode, path)?.file;
+            write_whole(opened.handle(), &change.contents)?;
+        }
+    }
+    directory::set_mode_at(files, mode, AT_SYMLINK_NOFOLLOW, path).map(drop).or(Ok(()))
+}
+
+/// All that is in a file; `None` if it is no regular file, is not open for reading, or has more
+/// than `limit` bytes.
+pub fn read_whole(file: Reference, limit: usize) -> Option<Vec<u8>> {
+    let mut bytes = [0; Status::SIZE];
+    file::status(file, &mut bytes[..]).ok()?;
+    let status = Status::from_bytes(&bytes)?;
+    if status.mode & KIND != S_IFREG || status.size as usize > limit {
+        return None;
+    }
+    let mut contents = Vec::new();
+    contents.try_reserve_exact(status.size as usize).ok()?;
+    let mut part = vec![0; PART];
+    while contents.len() < status.size as usize {
+        let count = file::read(file, contents.len() as u64, PART as u64, &mut part[..]).ok()?.count as usize;
+        if count == 0 {
+            break;
+        }
+        contents.extend_from_slice(part.get(..count)?);
+    }
+    Some(contents)
+}
+
+/// Writes all of it, from the start on.
+pub fn write_whole(file: Reference, contents: &[u8]) -> Result<(), Errno> {
+    let mut at = 0;
+    while at < contents.len() {
+        let end = contents.len().min(at + PART);
+        match file::write(file, at as u64, &contents[at..end])?.count as usize {
+            0 => return Err(Errno::ENOSPC),
+            count => at += count,
+        }
+    }
+    Ok(())
+}

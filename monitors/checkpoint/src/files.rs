@@ -1,0 +1,98 @@
+//! Image files: written beside the one before, which they replace when they are whole, and handed
+//! out to the host.
+
+use crate::freeze::{Figures, freeze};
+use crate::life::Life;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use nacre_nest::Services;
+use nacre_nest::command::{create, lossy};
+use nacre_proto::flags::{O_RDONLY, SERVICE_FILES};
+use nacre_proto::{Errno, directory, file, parent};
+use nacre_snapshot::image::Fault;
+use nacre_sys::Reference;
+
+/// Bytes that are read or written at a time.
+const PART: usize = 16384;
+
+/// File that images are written to.
+pub struct Images {
+    services: Services,
+    path: Vec<u8>,
+    shown: String,
+}
+
+impl Images {
+    /// Images at an absolute path, which people called `given`.
+    pub fn new(path: &[u8], given: &[u8]) -> Result<Images, String> {
+        let services = Services::find().map_err(|refusal| format!("{refusal}"))?;
+        let images = Images { services, path: path.to_vec(), shown: lossy(given) };
+        // A path that cannot be written is told before the program starts.
+        create(&images.services, &images.partial())?;
+        Ok(images)
+    }
+
+    fn partial(&self) -> Vec<u8> {
+        [&self.path[..], b".part"].concat()
+    }
+
+    /// Freezes the environment into the next image.
+    pub fn write(&self, life: &mut Life) -> Result<Figures, String> {
+        let (partial, files) = (self.partial(), self.services.files());
+        let file = create(&self.services, &partial)?;
+        let mut at = 0;
+        let figures = freeze(life, |bytes| {
+            for part in bytes.chunks(PART) {
+                write_all(file.handle(), &mut at, part)?;
+            }
+            Ok(())
+        });
+        let kept = figures.and_then(|figures| {
+            let both = [&partial[..], &self.path[..]].concat();
+            directory::rename(files, 0, partial.len() as u64, &both[..], files).map_err(|errno| format!("cannot write {}: {errno}", self.shown))?;
+            Ok(figures)
+        });
+        match kept {
+            Ok(figures) => {
+                file::hand_out(file.handle(), &self.path[..]).map_err(|errno| format!("cannot hand out {}: {errno}", self.shown)).map(|_| figures)
+            }
+            Err(why) => {
+                let _ = directory::remove(files, 0, &partial[..]);
+                Err(format!("{}: {why}", self.shown))
+            }
+        }
+    }
+}
+
+fn write_all(file: Reference, at: &mut u64, mut bytes: &[u8]) -> Result<(), Fault> {
+    while !bytes.is_empty() {
+        let count = file::write(file, *at, bytes).map_err(|_| Fault::File)?.count as usize;
+        bytes = bytes.get(count.max(1)..).ok_or(Fault::File)?;
+        *at += count as u64;
+    }
+    Ok(())
+}
+
+/// Reads the file at a path from its start on, as much as is asked for.
+pub fn source(path: &[u8]) -> Result<impl FnMut(&mut [u8]) -> Result<(), Fault> + use<>, Errno> {
+    let files = parent::find(Reference::PARENT, SERVICE_FILES)?.found;
+    let file = directory::open(files.handle(), O_RDONLY, 0, path)?.file;
+    let (mut at, mut part) = (0, vec![0; PART]);
+    Ok(move |into: &mut [u8]| {
+        for piece in into.chunks_mut(PART) {
+            let mut filled = 0;
+            while filled < piece.len() {
+                let wanted = piece.len() - filled;
+                let count = file::read(file.handle(), at, wanted as u64, &mut part[..wanted]).map_err(|_| Fault::File)?.count as usize;
+                if count == 0 || count > wanted {
+                    return Err(Fault::Truncated);
+                }
+                piece[filled..filled + count].copy_from_slice(&part[..count]);
+                (filled, at) = (filled + count, at + count as u64);
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,182 @@
+//! Freezing: an environment whose threads are stopped is written out as an image, and goes on.
+
+use crate::life::Life;
+use crate::outside::{Outside, What};
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use nacre_abi::{ObjectType, PAGE_SIZE};
+use nacre_proto::flags::{CLOCK_MONOTONIC, CLOCK_REALTIME, SERVICE_CLOCK};
+use nacre_proto::{clock, parent};
+use nacre_snapshot::image::{Facts, Fault, PAGES_IN_CHUNK, Port, Waiting, Writer};
+use nacre_snapshot::{Frame, Object, Trouble};
+use nacre_sys::Reference;
+
+/// Says in words why a step failed.
+pub fn said(what: &'static str) -> impl Fn(Trouble) -> String {
+    move |trouble| match trouble {
+        Trouble::Call(call, status) => format!("{what}: {call:?}: {status:?}"),
+        Trouble::Unknown(offset) => format!("{what}: the object at {offset:#x} leads to something outside that is not known"),
+        Trouble::Nonsense(offset) => format!("{what}: the object at {offset:#x} makes no sense"),
+    }
+}
+
+/// The time: seconds since 1970, and nanoseconds of the monotonic clock.
+pub fn time() -> (u64, u64) {
+    let found = parent::find(Reference::PARENT, SERVICE_CLOCK);
+    let read = |which| found.as_ref().ok().and_then(|reply| clock::read(reply.found.handle(), which).ok()).map_or((0, 0), |reply| (reply.seconds, reply.nanoseconds));
+    let ((real, _), (seconds, nanoseconds)) = (read(CLOCK_REALTIME), read(CLOCK_MONOTONIC));
+    (real, seconds * 1_000_000_000 + nanoseconds)
+}
+
+/// The environment where it is, with all that it is linked to.
+pub fn frame(outside: &Outside) -> Frame {
+    let known = outside.entries.iter().flatten().flat_map(|entry| {
+        let mut all = Vec::from([entry.port.handle().address()]);
+        if let What::Segment(piece, conditions) = &entry.what {
+            all.push(piece.region.handle().address());
+            all.extend(conditions.iter().map(|(_, condition)| condition.handle().address()));
+        }
+        all
+    });
+    let size = outside.pieces().map(|piece| piece.offset + piece.size).max().unwrap_or(0);
+    let arena = &outside.arena;
+    Frame { start: crate::arena::START, size, outside: known.collect(), buffer: arena.buffer(), slots: arena.slots(), pool: arena.tables() }
+}
+
+/// Stops all threads; those that ran.
+fn stop(life: &mut Life) -> Result<Vec<u64>, String> {
+    let mut running = Vec::new();
+    loop {
+        let frame = frame(&life.outside);
+        // A thread that was not stopped yet may have made others.
+        let more = frame.stop(&mut life.outside.arena).map_err(said("stopping"))?;
+        if more.is_empty() {
+            return Ok(running);
+        }
+        running.extend(more);
+    }
+}
+
+/// Lets those threads run that did.
+fn go_on(life: &mut Life, running: &[u64]) -> Result<(), String> {
+    let frame = frame(&life.outside);
+    let listed: BTreeSet<u64> = frame.list(&mut life.outside.arena).map_err(said("listing"))?.into_iter().filter(|(_, kind)| *kind == ObjectType::Thread).map(|(offset, _)| offset).collect();
+    // Memory that was given back meanwhile took its threads along.
+    let running: Vec<u64> = running.iter().copied().filter(|thread| listed.contains(thread)).collect();
+    frame.start(&mut life.outside.arena, &running).map_err(said("starting"))
+}
+
+/// Figures of a freeze, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figures {
+    /// Objects of the environment.
+    pub objects: usize,
+    /// Pages that were written.
+    pub pages: u64,
+    /// Ticks for which it stood still.
+    pub ticks: u64,
+}
+
+/// Freezes the environment into an image, which `sink` takes. It goes on afterwards, whether it
+/// could be written or not.
+pub fn freeze(life: &mut Life, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
+    // Whoever was served has its answer before the freeze.
+    life.serve_all()?;
+    let started = nacre_sys::clock::ticks();
+    let running = stop(life)?;
+    life.serve_all()?;
+    let written = if life.outside.ended.is_none() { write(life, &running, sink) } else { Err(String::from("the program has ended")) };
+    go_on(life, &running)?;
+    let (objects, pages) = written?;
+    Ok(Figures { objects, pages, ticks: nacre_sys::clock::ticks() - started })
+}
+
+fn write(life: &mut Life, running: &[u64], sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(usize, u64), String> {
+    let frame = frame(&life.outside);
+    let outside = &mut life.outside;
+    let objects = frame.objects(&mut outside.arena).map_err(said("reading objects"))?;
+    let threads: BTreeSet<u64> = objects.iter().filter(|object| object.kind == ObjectType::Thread).map(|object| object.offset).collect();
+    let running: Vec<u64> = running.iter().copied().filter(|thread| threads.contains(thread)).collect();
+    let pages = contents(&frame, outside, &objects);
+    let (frozen_at, now) = time();
+    let facts = Facts {
+        command: life.command.clone(),
+        size: frame.size,
+        limit: outside.limit,
+        frozen_at,
+        monotonic: now + outside.clock_ahead,
+        ports: ports(&frame, outside)?,
+        running,
+        waiting: waiting(&frame, outside)?,
+        changes: outside.changes.collect(outside.files()),
+        pages: pages.len() as u64,
+        objects,
+    };
+    let count = facts.objects.len();
+    let failed = |fault: Fault| format!("writing the image: {fault}");
+    let mut writer = Writer::new(sink, &facts).map_err(failed)?;
+    let mut bytes = alloc::vec![0; PAGES_IN_CHUNK * PAGE_SIZE as usize];
+    for some in pages.chunks(PAGES_IN_CHUNK) {
+        for (page, into) in some.iter().zip(bytes.chunks_exact_mut(PAGE_SIZE as usize)) {
+            nacre_snapshot::Access::read_page(&mut outside.arena, frame.start + page, into);
+        }
+        writer.pages(some, &bytes[..some.len() * PAGE_SIZE as usize]).map_err(failed)?;
+    }
+    writer.end().map_err(failed)?;
+    Ok((count, pages.len() as u64))
+}
+
+/// The pages that hold anything but zeros, by their distances.
+fn contents(frame: &Frame, outside: &mut Outside, objects: &[Object]) -> Vec<u64> {
+    let mut page_bytes = alloc::vec![0; PAGE_SIZE as usize];
+    let pieces: Vec<(u64, u64)> = outside.pieces().map(|piece| (piece.offset, piece.offset + piece.size)).collect();
+    let is_given = |page: u64| pieces.iter().any(|(start, end)| (*start..*end).contains(&page));
+    let mut found = Vec::new();
+    for page in frame.plain_pages(objects).filter(|page| is_given(*page)) {
+        if !frame.is_ours(&mut outside.arena, frame.start + page) {
+            continue;
+        }
+        nacre_snapshot::Access::read_page(&mut outside.arena, frame.start + page, &mut page_bytes);
+        if page_bytes.iter().any(|byte| *byte != 0) {
+            found.push(page);
+        }
+    }
+    found
+}
+
+fn ports(frame: &Frame, outside: &mut Outside) -> Result<Vec<Option<Port>>, String> {
+    let mut ports = Vec::new();
+    for number in 0..outside.entries.len() {
+        let Some(entry) = &outside.entries[number] else {
+            ports.push(None);
+            continue;
+        };
+        ports.push(Some(match &entry.what {
+            What::Parent => Port::Parent,
+            What::Pool => Port::Pool,
+            What::Segment(piece, conditions) => Port::Segment(piece.offset, piece.size, conditions.iter().map(|(offset, _)| *offset).collect()),
+            What::Outside(original, source) => Port::Outside(source.record(original.as_ref().map(|original| original.handle()))),
+            What::Told(port) => {
+                let port = port.handle().0;
+                Port::Told(frame.target_of(&mut outside.arena, port).map_err(said("a port that is told"))?)
+            }
+        }));
+    }
+    Ok(ports)
+}
+
+fn waiting(frame: &Frame, outside: &mut Outside) -> Result<Vec<Waiting>, String> {
+    let mut all = Vec::new();
+    for number in 0..outside.waiters.all.len() {
+        let waiter = &outside.waiters.all[number];
+        let (port, label, words, bytes, reply) = (waiter.port, waiter.label, waiter.words, waiter.bytes.clone(), waiter.reply.handle().0);
+        if waiter.reply.is_null().unwrap_or(true) {
+            continue;
+        }
+        let client = frame.client_of(&mut outside.arena, reply).map_err(said("a client that waits"))?;
+        all.push(Waiting { port, client, label, words, bytes });
+    }
+    Ok(all)
+}

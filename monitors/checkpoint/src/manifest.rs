@@ -1,0 +1,21 @@
+//! Manifest of `checkpoint`.
+
+use nacre_manifest::{Choice, Manifest, Programs, Value};
+
+/// Manifest of this monitor.
+pub const MANIFEST: Manifest = Manifest {
+    name: "checkpoint",
+    summary: "Runs PROGRAM so that all of it can be frozen into a file and go on elsewhere: threads, memory, processes, pipes, and files that it has changed.",
+    programs: Programs::Optional,
+    options: &[
+        Choice::new("-o", Value::Output("FILE"), "write images to FILE; each takes the place of the one before"),
+        Choice::new("--after", Value::Text("SECONDS"), "freeze once, so many seconds after the start (may have a fraction)"),
+        Choice::new("--every", Value::Text("SECONDS"), "freeze again and again"),
+        Choice::new("--end", Value::None, "end when the first image is written"),
+        Choice::new("-m", Value::Text("SIZE"), "memory of the environment: bytes, or with K, M or G (a quarter of what is left)"),
+        Choice::new("--stats", Value::None, "tell of each freeze what it took"),
+        Choice::new("--thaw", Value::Input("FILE"), "go on with the environment of an image, instead of running PROGRAM"),
+    ],
+    notes: "",
+    hands_on: "Nothing: all that the program knows is the monitor's own.",
+};

@@ -1,0 +1,87 @@
+//! The command line: `checkpoint [-o FILE] [--after SECONDS] [--every SECONDS] [--end] [-m SIZE]
+//! [--stats] [--thaw FILE] [--] [PROGRAM [ARGUMENTS]]`.
+
+use crate::manifest::MANIFEST;
+use nacre_nest::command::{Given, Stop, size};
+
+/// A command line that was understood.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Options<'a> {
+    /// Path of the image that is written.
+    pub output: Option<&'a [u8]>,
+    /// Nanoseconds until the first freeze.
+    pub after: Option<u64>,
+    /// Nanoseconds between two freezes.
+    pub every: Option<u64>,
+    /// The monitor ends when the first image is written.
+    pub ends: bool,
+    /// Bytes of memory.
+    pub memory: Option<u64>,
+    /// Freezes are told.
+    pub stats: bool,
+    /// Path of the image to go on with.
+    pub thaw: Option<&'a [u8]>,
+    /// The program and its arguments.
+    pub command: &'a [&'a [u8]],
+}
+
+/// Takes `arguments` (without the name of the command) apart.
+pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
+    let mut options = Options::default();
+    while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
+        match name {
+            b"-o" => options.output = Some(value),
+            b"--after" => options.after = Some(nanoseconds(value).ok_or(Stop::Value(name))?),
+            b"--every" => options.every = Some(nanoseconds(value).filter(|time| *time > 0).ok_or(Stop::Value(name))?),
+            b"--end" => options.ends = true,
+            b"--stats" => options.stats = true,
+            b"--thaw" => options.thaw = Some(value),
+            _ => options.memory = Some(size(value).ok_or(Stop::Value(name))?),
+        }
+    }
+    options.command = arguments;
+    let freezes = options.after.is_some() || options.every.is_some();
+    match () {
+        () if options.thaw.is_some() != arguments.is_empty() => Err(Stop::NoProgram),
+        // Images need a file, and a file needs a time.
+        () if freezes && options.output.is_none() => Err(Stop::Value(b"-o")),
+        () if !freezes && (options.output.is_some() || options.ends) => Err(Stop::Value(b"--after")),
+        () => Ok(options),
+    }
+}
+
+/// A number of seconds in decimal digits, with a fraction of up to nine.
+fn nanoseconds(text: &[u8]) -> Option<u64> {
+    let text = core::str::from_utf8(text).ok()?;
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_digits(whole) || !is_digits(fraction) || fraction.len() > 9 {
+        return None;
+    }
+    let part: u64 = fraction.parse::<u64>().ok()? * 10u64.pow(9 - fraction.len() as u32);
+    whole.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_or_an_image_is_named() {
+        assert_eq!(parse(&[b"ls"]).map(|options| options.command.len()), Ok(1));
+        assert_eq!(parse(&[b"--thaw", b"x"]).map(|options| options.thaw), Ok(Some(&b"x"[..])));
+        assert_eq!(parse(&[]), Err(Stop::NoProgram));
+        assert_eq!(parse(&[b"--thaw", b"x", b"ls"]), Err(Stop::NoProgram));
+    }
+
+    #[test]
+    fn images_need_a_file_and_a_time() {
+        let freezes = parse(&[b"-o", b"f", b"--every", b"0.5", b"--end", b"ls"]);
+        assert_eq!(freezes.map(|options| (options.every, options.ends)), Ok((Some(500_000_000), true)));
+        assert_eq!(parse(&[b"-o", b"f", b"ls"]), Err(Stop::Value(b"--after")));
+        assert_eq!(parse(&[b"--after", b"1", b"ls"]), Err(Stop::Value(b"-o")));
+        for wrong in [&b"x"[..], b"1.", b".5", b"1.2.3", b"-1", b"99999999999999"] {
+            assert_eq!(parse(&[b"-o", b"f", b"--after", wrong, b"ls"]), Err(Stop::Value(b"--after")), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! All that an environment knows outside itself: ports of ours, one for each thing. Its parent,
+//! its pools and its segments are ours; everything else is somebody else's, and asked by us.
+//!
+//! Nothing here waits for others, so a freeze never comes in the middle of a request. What would
+//! have to wait is kept in `waiting`.
+
+use crate::arena::{Arena, First, Piece};
+use crate::changes::Changes;
+use crate::origin::Source;
+use crate::waiting::Waiters;
+use alloc::vec::Vec;
+use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_NOTIFY, REFERENCE_USE};
+use nacre_nest::supply::{self, ResourceSource};
+use nacre_nest::{Services, SpawnError};
+use nacre_proto::flags::{SERVICE_CHANNELS, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
+use nacre_proto::server::Given;
+use nacre_proto::{Errno, Request, parent, segment};
+use nacre_sys::{Condition, OwnedCondition, OwnedPort, OwnedReference, PortSet, Reference, Region, SpanMut};
+
+/// Number of the port of the environment's parent.
+pub const PARENT: usize = 0;
+/// Word of the port at which others tell us that a request may go on. It is no entry.
+pub const WAKE: u64 = u64::MAX >> 1;
+/// Maximum number of ports.
+const MAX_ENTRIES: usize = 65536;
+
+/// Object that a port of ours stands for.
+pub enum What {
+    /// The parent's port.
+    Parent,
+    /// A pool: all are one.
+    Pool,
+    /// A segment, with the conditions of its words.
+    Segment(Piece, Vec<(u64, OwnedCondition)>),
+    /// Something of somebody else's; nothing if it could not be got again.
+    Outside(Option<OwnedReference>, Source),
+    /// A port of the environment's, which something outside notifies through us.
+    Told(OwnedReference),
+}
+
+/// A port of ours. What nobody refers to any more is taken out.
+pub struct Entry {
+    /// The port.
+    pub port: OwnedPort,
+    /// The object that it stands for.
+    pub what: What,
+}
+
+/// The ports, by their words.
+pub struct Outside {
+    /// The set of all ports.
+    pub set: PortSet,
+    /// The ports.
+    pub entries: Vec<Option<Entry>>,
+    /// The memory of the environment.
+    pub arena: Arena,
+    /// Bytes that it may have.
+    pub limit: u64,
+    /// The status of the environment, if it has ended.
+    pub ended: Option<u64>,
+    /// Requests that wait.
+    pub waiters: Waiters,
+    /// Files that it has changed.
+    pub changes: Changes,
+    /// Nanoseconds that its monotonic clock is before ours.
+    pub clock_ahead: u64,
+    free: Vec<usize>,
+    services: Services,
+}
+
+/// A file that is copied, never mapped.
+pub struct Copied(<Services as ResourceSource>::File);
+
+impl supply::File for Copied {
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+
+    fn read(&mut self, offset: u64, into: SpanMut<'_>) -> Result<(), SpawnError> {
+        self.0.read(offset, into)
+    }
+
+    fn region(&self) -> Option<Region> {
+        None
+    }
+}
+
+impl ResourceSource for Outside {
+    type File = Copied;
+    type Segment = First;
+
+    fn open(&mut self, path: &[u8]) -> Result<Copied, SpawnError> {
+        self.services.open(path).map(Copied)
+    }
+
+    fn segment(&mut self, size: u64) -> Result<First, SpawnError> {
+        let piece = Piece::take(&self.arena, self.pieces(), size).map_err(|_| SpawnError::TooLarge(size, Some(self.arena.size())))?;
+        let first = First::new(&self.arena, &piece)?;
+        let added = self.add(What::Segment(piece, Vec::new())).map_err(|errno| SpawnError::Service("a port", errno))?;
+        // Nobody inside knows its port, so it stays.
+        added.leak();
+        Ok(first)
+    }
+}
+
+/// Words and references of an answer.
+pub type Parts = ([u64; 6], Vec<OwnedReference>);
+
+impl Outside {
+    /// Makes one without ports; all will be in `set`.
+    pub fn new(set: PortSet, arena: Arena, services: Services) -> Result<Outside, Errno> {
+        let limit = arena.size();
+        let waiters = Waiters::new(set)?;
+        Ok(Outside { set, entries: Vec::new(), arena, limit, ended: None, waiters, changes: Changes::default(), clock_ahead: 0, free: Vec::new(), services })
+    }
+
+    /// The root of the files outside.
+    pub fn files(&self) -> Reference {
+        self.services.files()
+    }
+
+    /// The pieces that were given out.
+    pub fn pieces(&self) -> impl Iterator<Item = &Piece> {
+        self.entries.iter().flatten().filter_map(|entry| if let What::Segment(piece, _) = &entry.what { Some(piece) } else { None })
+    }
+
+    /// A port for something: a reference to it.
+    pub fn add(&mut self, what: What) -> Result<OwnedReference, Errno> {
+        let rights = if matches!(what, What::Told(_)) { REFERENCE_USE | REFERENCE_NOTIFY } else { REFERENCE_USE };
+        let number = match self.free.pop() {
+            Some(number) => number,
+            None if self.entries.len() < MAX_ENTRIES => {
+                self.entries.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
+                self.free.try_reserve(self.entries.len() + 1).map_err(|_| Errno::ENOMEM)?;
+                self.entries.push(None);
+                self.entries.len() - 1
+            }
+            None => return Err(Errno::ENFILE),
+        };
+        let made = OwnedPort::new(number as u64, self.set).and_then(|port| Ok((port.new_reference(rights)?, port)));
+        match made {
+            Ok((reference, port)) => {
+                self.entries[number] = Some(Entry { port, what });
+                Ok(reference)
+            }
+            Err(status) => {
+                self.free.push(number);
+                Err(status.into())
+            }
+        }
+    }
+
+    /// Takes the entries of an image over, as many as there are numbers.
+    pub fn take_over(&mut self, entries: Vec<Option<Entry>>) {
+        self.free = (0..entries.len()).rev().filter(|number| entries[*number].is_none()).collect();
+        self.entries = entries;
+    }
+
+    /// The entry behind a port's word.
+    pub fn entry(&self, word: u64) -> Option<&Entry> {
+        self.entries.get(word as usize).and_then(Option::as_ref)
+    }
+
+    /// Bits of a port of ours.
+    pub fn notified(&mut self, word: u64, bits: u64) {
+        if word == WAKE {
+            return self.go_on();
+        }
+        if let Some(Entry { what: What::Told(port), .. }) = self.entry(word) {
+            // One that has gone need not hear of it.
+            let _ = nacre_sys::ipc::notify(port.handle(), bits & !nacre_abi::message::NO_REFERENCES);
+        }
+        if word != PARENT as u64 && bits & nacre_abi::message::NO_REFERENCES != 0 {
+            self.remove(word);
+        } else if word == PARENT as u64 {
+            self.ended.get_or_insert(nacre_nest::host::KILLED);
+        }
+    }
+
+    fn remove(&mut self, word: u64) {
+        let Some(entry) = self.entries.get_mut(word as usize).and_then(Option::take) else { return };
+        if let What::Segment(piece, _) = &entry.what {
+            // The contents go before others get the place.
+            let _ = nacre_sys::memory::reclaim(crate::arena::START + piece.offset, piece.size);
+        }
+        self.free.push(word as usize);
+    }
+
+    /// Answers a request, or keeps it until it can be answered.
+    pub fn handle(&mut self, request: &mut Request<'_>) {
+        let word = request.word();
+        let answer = match self.entry(word).map(|entry| &entry.what) {
+            None | Some(What::Told(_) | What::Outside(None, _)) => Err(Errno::EIO),
+            Some(What::Parent) => self.parent(request),
+            Some(What::Pool) => self.pool(request),
+            Some(What::Segment(..)) => self.segment_of(request, word),
+            Some(What::Outside(Some(_), _)) => match self.ask(request) {
+                Ok(Some(parts)) => Ok(parts),
+                Ok(None) => return,
+                Err(errno) => Err(errno),
+            },
+        };
+        match answer {
+            Ok((words, given)) => answer_with(request, words, given),
+            Err(errno) => request.refuse(errno),
+        }
+    }
+
+    fn parent(&mut self, request: &mut Request<'_>) -> Result<Parts, Errno> {
+        let [first, ..] = request.words();
+        let what = match request.label() {
+            parent::find::LABEL if [SERVICE_MEMORY, SERVICE_OBJECTS].contains(&first) => What::Pool,
+            // What they know of the environment could not be taken along.
+            parent::find::LABEL if [SERVICE_PROCESS, SERVICE_CHANNELS].contains(&first) => return Err(Errno::ENOENT),
+            parent::find::LABEL => What::Outside(Some(parent::find(Reference::PARENT, first)?.found), Source::Service(first)),
+            parent::stream::LABEL => What::Outside(Some(parent::stream(Reference::PARENT, first)?.file), Source::Stream(first)),
+            parent::exit::LABEL => {
+                self.ended = Some(parent::checked_status(first));
+                return Ok(([0; 6], Vec::new()));
+            }
+            parent::report::LABEL => {
+                parent::report(Reference::PARENT, first, request.bytes())?;
+                return Ok(([0; 6], Vec::new()));
+            }
+            parent::processors::LABEL => return Ok(([parent::processors(Reference::PARENT)?.count, 0, 0, 0, 0, 0], Vec::new())),
+            _ => return Err(Errno::ENOSYS),
+        };
+        Ok(([0; 6], Vec::from([self.add(what)?])))
+    }
+
+    fn used(&self) -> u64 {
+        self.pieces().map(|piece| piece.size).sum()
+    }
+
+    fn pool(&mut self, request: &mut Request<'_>) -> Result<Parts, Errno> {
+        use nacre_proto::memory as protocol;
+        match request.label() {
+            protocol::segment_create::LABEL => {
+                let piece = Piece::take(&self.arena, self.pieces(), request.words()[0])?;
+                let (size, region) = (piece.size, piece.reference()?);
+                Ok(([size, 0, 0, 0, 0, 0], Vec::from([self.add(What::Segment(piece, Vec::new()))?, region])))
+            }
+            protocol::pool_create::LABEL | protocol::share::LABEL => Ok(([0; 6], Vec::from([self.add(What::Pool)?]))),
+            protocol::status::LABEL => Ok(([self.limit, self.used(), 0, 0, 0, 0], Vec::new())),
+            protocol::pool_destroy::LABEL => Ok(([0; 6], Vec::new())),
+            _ => Err(Errno::ENOSYS),
+        }
+    }
+
+    fn segment_of(&mut self, request: &mut Request<'_>, word: u64) -> Result<Parts, Errno> {
+        let [first, second, ..] = request.words();
+        let Some(Entry { what: What::Segment(piece, conditions), .. }) = self.entries.get_mut(word as usize).and_then(Option::as_mut) else {
+            return Err(Errno::EIO);
+        };
+        let number = match request.label() {
+            segment::status::LABEL => piece.size,
+            segment::destroy::LABEL => {
+                self.remove(word);
+                0
+            }
+            segment::clear::LABEL if (first | second) % nacre_abi::PAGE_SIZE == 0 && first.checked_add(second).is_some_and(|end| end <= piece.size) => {
+                nacre_sys::memory::clear(crate::arena::START + piece.offset + first, second)?;
+                0
+            }
+            segment::meet::LABEL if first % 4 == 0 && first < piece.size => return meet(conditions, first),
+            // Nobody waits here, where he would be in the middle of a request: he looks again,
+            // until he has a condition.
+            segment::wait::LABEL => return Err(Errno::EAGAIN),
+            segment::wake::LABEL => match conditions.iter().find(|(offset, _)| *offset == first) {
+                Some((_, condition)) => condition.handle().signal(second)?,
+                None => 0,
+            },
+            segment::clear::LABEL | segment::meet::LABEL => return Err(Errno::EINVAL),
+            _ => return Err(Errno::ENOSYS),
+        };
+        Ok(([number, 0, 0, 0, 0, 0], Vec::new()))
+    }
+}
+
+/// The condition of a word of a segment, which is made if there is none.
+fn meet(conditions: &mut Vec<(u64, OwnedCondition)>, offset: u64) -> Result<Parts, Errno> {
+    let condition = match conditions.iter().find(|(known, _)| *known == offset) {
+        Some((_, condition)) => condition.handle(),
+        None => {
+            conditions.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
+            let made = OwnedCondition::make(Condition::create)?;
+            let handle = made.handle();
+            conditions.push((offset, made));
+            handle
+        }
+    };
+    let reference = OwnedReference::null()?;
+    condition.reference(reference.handle(), REFERENCE_ALL)?;
+    Ok(([0; 6], Vec::from([reference])))
+}
+
+fn answer_with(request: &mut Request<'_>, words: [u64; 6], given: Vec<OwnedReference>) {
+    let mut references = given.into_iter();
+    request.answer_with(0, words, core::array::from_fn(|_| references.next().map_or(Given::Nothing, Given::Owned)));
+}

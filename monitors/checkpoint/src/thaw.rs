@@ -1,0 +1,142 @@
+//! Thawing: an environment is made of an image, and goes on where it was frozen. Nothing runs
+//! before the image was read to its end and found whole.
+
+use crate::arena::{Arena, Piece};
+use crate::changes;
+use crate::freeze::{frame, said, time};
+use crate::life::Life;
+use crate::origin::{reopen, source_of};
+use crate::outside::{Entry, Outside, What};
+use crate::waiting::Waiter;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use nacre_abi::object::TargetType;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
+use nacre_abi::PAGE_SIZE;
+use nacre_nest::Services;
+use nacre_nest::command::lossy;
+use nacre_proto::Errno;
+use nacre_snapshot::check::{check_facts, is_page};
+use nacre_snapshot::image::{Facts, Fault, Origin, Port, Reader};
+use nacre_snapshot::{Access, Object, Place};
+use nacre_sys::{Condition, OwnedCondition, OwnedPort, OwnedPortSet, OwnedReference};
+
+/// Makes the environment of an image, which `source` gives. It is stopped: [`start`] lets it run.
+/// Besides, the things outside that could not be got again, in words.
+pub fn thaw(source: impl FnMut(&mut [u8]) -> Result<(), Fault>) -> Result<(Life, Vec<u64>, Vec<String>), String> {
+    let refused = |fault: Fault| fault.to_string();
+    let mut reader = Reader::new(source).map_err(refused)?;
+    let mut facts = reader.facts().clone();
+    check_facts(&mut facts).map_err(said("the image makes no sense"))?;
+    let objects = core::mem::take(&mut facts.objects);
+    let arena = Arena::take(facts.limit).map_err(|errno| no_memory(facts.limit, errno))?;
+    let at_objects: BTreeSet<u64> = objects.iter().map(|object| object.offset & !(PAGE_SIZE - 1)).collect();
+    while let Some((distances, bytes)) = reader.pages().map_err(refused)? {
+        for (page, contents) in distances.iter().zip(bytes.chunks_exact(PAGE_SIZE as usize)) {
+            if !is_page(*page, facts.size, &at_objects) {
+                return Err(refused(Fault::Nonsense));
+            }
+            arena.window(*page, PAGE_SIZE).and_then(|window| window.write(0, contents)).ok_or_else(|| refused(Fault::Nonsense))?;
+        }
+    }
+    build(facts, objects, arena)
+}
+
+fn no_memory(size: u64, errno: Errno) -> String {
+    format!("no memory for an environment of {} MiB ({errno}): give the machine more with --memory", size >> 20)
+}
+
+fn build(facts: Facts, objects: Vec<Object>, arena: Arena) -> Result<(Life, Vec<u64>, Vec<String>), String> {
+    let wrong = |errno: Errno| format!("cannot make the environment: {errno}");
+    let services = Services::find().map_err(|refusal| refusal.to_string())?;
+    let set = OwnedPortSet::new().map_err(|status| wrong(status.into()))?;
+    let mut outside = Outside::new(set.handle(), arena, services).map_err(wrong)?;
+    outside.limit = facts.limit;
+    outside.clock_ahead = facts.monotonic.saturating_sub(time().1);
+    let mut lost = Vec::new();
+    match changes::apply(outside.files(), &facts.changes) {
+        0 => {}
+        count => lost.push(format!("{count} of its files could not be written")),
+    }
+    outside.changes.take_over(&facts.changes);
+    let entries = entries(&facts, &outside, &mut lost).map_err(wrong)?;
+    outside.take_over(entries);
+    let frame = frame(&outside);
+    frame.restore_objects(&mut outside.arena, &objects).map_err(said("making the environment anew"))?;
+    connect(&facts, &frame, &mut outside)?;
+    let life = Life::new(set, outside, facts.command).map_err(wrong)?;
+    Ok((life, facts.running, lost))
+}
+
+fn entries(facts: &Facts, outside: &Outside, lost: &mut Vec<String>) -> Result<Vec<Option<Entry>>, Errno> {
+    let mut entries = Vec::new();
+    for (number, port) in facts.ports.iter().enumerate() {
+        entries.push(match port {
+            None => None,
+            Some(port) => Some(Entry { port: OwnedPort::new(number as u64, outside.set)?, what: what(port, outside, lost)? }),
+        });
+    }
+    Ok(entries)
+}
+
+fn what(port: &Port, outside: &Outside, lost: &mut Vec<String>) -> Result<What, Errno> {
+    Ok(match port {
+        Port::Parent => What::Parent,
+        Port::Pool => What::Pool,
+        Port::Segment(offset, size, conditions) => {
+            let made = conditions.iter().map(|offset| Ok((*offset, OwnedCondition::make(Condition::create)?))).collect::<Result<_, Errno>>()?;
+            What::Segment(Piece { offset: *offset, size: *size, region: outside.arena.region(*offset, *size)? }, made)
+        }
+        Port::Outside(origin) => {
+            let got = reopen(outside.files(), origin);
+            if let Err(errno) = &got {
+                lost.push(format!("{}: {errno}", describe(origin)));
+            }
+            What::Outside(got.ok(), source_of(origin))
+        }
+        // The port is found when the objects are there.
+        Port::Told(_) => What::Told(OwnedReference::null()?),
+    })
+}
+
+/// Something outside, in words.
+pub fn describe(origin: &Origin) -> String {
+    match origin {
+        Origin::Service(number) => format!("service {number}"),
+        Origin::Stream(number) => format!("stream {number}"),
+        Origin::File(path, ..) | Origin::Program(path) => lossy(path),
+        Origin::Unnamed(..) => String::from("a file without a name"),
+        Origin::Lost(what) => lossy(what),
+    }
+}
+
+/// Connects what leads from us into the environment: ports that are told, and clients that wait.
+fn connect(facts: &Facts, frame: &nacre_snapshot::Frame, outside: &mut Outside) -> Result<(), String> {
+    let wrong = |errno: Errno| format!("cannot make the environment: {errno}");
+    for (number, port) in facts.ports.iter().enumerate() {
+        let (Some(Port::Told(place)), Some(Some(Entry { what: What::Told(reference), .. }))) = (port, outside.entries.get(number)) else { continue };
+        let (Place::Inside(_), reference) = (place, reference.handle()) else { continue };
+        let arguments = [frame.address(*place), reference.0, REFERENCE_USE | REFERENCE_NOTIFY, 0, 0, 0, 0, 0];
+        let _ = outside.arena.call(nacre_abi::Call::PortReference, arguments);
+        if reference.get_state().is_ok_and(|state| state.target == TargetType::Port as u64) {
+            // Whoever it watched may have changed: it is told to look.
+            let _ = nacre_sys::ipc::notify(reference, !nacre_abi::message::NO_REFERENCES & (u64::MAX >> 1));
+        }
+    }
+    for waiting in &facts.waiting {
+        let reply = OwnedReference::null().map_err(|status| wrong(status.into()))?;
+        frame.answer_by(&mut outside.arena, reply.handle().0, waiting.client).map_err(said("a client that waits"))?;
+        outside.waiters.all.push(Waiter { port: waiting.port, reply, label: waiting.label, words: waiting.words, bytes: waiting.bytes.clone() });
+    }
+    Ok(())
+}
+
+/// Lets the threads run that ran when it was frozen.
+pub fn start(life: &mut Life, running: &[u64]) -> Result<(), String> {
+    let frame = frame(&life.outside);
+    frame.start(&mut life.outside.arena, running).map_err(said("starting"))?;
+    life.outside.go_on();
+    Ok(())
+}

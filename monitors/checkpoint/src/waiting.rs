@@ -1,0 +1,282 @@
+//! Requests to things outside: asked at once if the answer does not have to wait, else kept until
+//! it does not. A request that is kept is plain data and a reply reference, so it can be frozen.
+
+use crate::origin::{Source, join};
+use crate::outside::{Entry, Outside, Parts, WAKE, What};
+use alloc::vec;
+use alloc::vec::Vec;
+use nacre_abi::message::{MAX_BYTES, MAX_REFERENCES};
+use nacre_abi::object::TargetType;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
+use nacre_proto::flags::{CLOCK_MONOTONIC, KEEP_FLAGS, LOCK_WAIT, O_CREAT, O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY, POLLERR, POLLHUP, POLLIN, POLLOUT, SERVICE_CLOCK};
+use nacre_proto::{Errno, Request, clock, directory, file, terminal};
+use nacre_sys::ipc::{self, Buffers, Message};
+use nacre_sys::{FOREVER, OwnedPort, OwnedReference, PortSet, Reference, Span};
+
+/// Maximum number of requests that wait.
+const MAX_WAITING: usize = 4096;
+/// Nanoseconds between two looks at what does not tell when it is ready.
+const LOOK: u64 = 10_000_000;
+
+/// A request that waits.
+pub struct Waiter {
+    /// Number of the port that it came through.
+    pub port: u64,
+    /// The reference by which it is answered.
+    pub reply: OwnedReference,
+    /// Label of the message.
+    pub label: u32,
+    /// Words of the message.
+    pub words: [u64; 6],
+    /// Bytes of the message.
+    pub bytes: Vec<u8>,
+}
+
+/// All that wait, the oldest first.
+pub struct Waiters {
+    /// The requests.
+    pub all: Vec<Waiter>,
+    wake: OwnedPort,
+}
+
+impl Waiters {
+    /// Makes an empty list, which is told at a port of `set`.
+    pub fn new(set: PortSet) -> Result<Waiters, Errno> {
+        Ok(Waiters { all: Vec::new(), wake: OwnedPort::new(WAKE, set)? })
+    }
+
+    /// Nanoseconds after which somebody is to look again; none if nobody waits.
+    pub fn patience(&self) -> Option<u64> {
+        (!self.all.is_empty()).then_some(LOOK)
+    }
+}
+
+/// A message, whoever sent it.
+struct Asked<'a> {
+    label: u32,
+    words: [u64; 6],
+    bytes: &'a [u8],
+}
+
+/// Outcome of a message to something outside.
+enum Outcome {
+    /// The answer: words, references, bytes.
+    Now([u64; 6], Vec<OwnedReference>, Vec<u8>),
+    /// There is no answer yet.
+    Later,
+}
+
+/// Answers that bring something without a name that may be kept by its contents.
+const UNNAMED: u32 = directory::memory::LABEL;
+
+impl Outside {
+    /// Asks what is behind the port of a request. `None`: it waits.
+    pub fn ask(&mut self, request: &mut Request<'_>) -> Result<Option<Parts>, Errno> {
+        let asked = Asked { label: request.label(), words: request.words(), bytes: request.bytes() };
+        let word = request.word();
+        let given = self.translate(request)?;
+        match self.try_now(word, &asked, &given)? {
+            Outcome::Now(words, references, bytes) => {
+                request.put(&bytes);
+                Ok(Some((words, references)))
+            }
+            Outcome::Later if self.waiters.all.len() >= MAX_WAITING => Err(Errno::EAGAIN),
+            Outcome::Later => {
+                let Asked { label, words, bytes } = asked;
+                let bytes = bytes.to_vec();
+                self.waiters.all.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
+                let reply = request.detach()?;
+                self.waiters.all.push(Waiter { port: word, reply, label, words, bytes });
+                Ok(None)
+            }
+        }
+    }
+
+    /// Asks again for all that wait.
+    pub fn go_on(&mut self) {
+        for waiter in core::mem::take(&mut self.waiters.all) {
+            if waiter.reply.is_null().unwrap_or(true) {
+                // Who waited has gone, or was interrupted by a signal.
+                continue;
+            }
+            let asked = Asked { label: waiter.label, words: waiter.words, bytes: &waiter.bytes };
+            let outcome = self.try_now(waiter.port, &asked, &[]);
+            let Waiter { reply, .. } = match outcome {
+                Ok(Outcome::Later) => {
+                    self.waiters.all.push(waiter);
+                    continue;
+                }
+                _ => &waiter,
+            };
+            let message = match &outcome {
+                Ok(Outcome::Now(words, _, bytes)) => Message { bytes: Span::from(&bytes[..]), ..Message::new(0, *words) },
+                Ok(Outcome::Later) => continue,
+                Err(errno) => Message::new(errno.0, [0; 6]),
+            };
+            // Who has gone does not get it.
+            let _ = ipc::send(reply.handle(), &message, FOREVER);
+        }
+    }
+
+    fn original(&self, word: u64) -> Result<(Reference, &Source), Errno> {
+        match self.entry(word).map(|entry| &entry.what) {
+            Some(What::Outside(Some(original), source)) => Ok((original.handle(), source)),
+            _ => Err(Errno::EIO),
+        }
+    }
+
+    fn try_now(&mut self, word: u64, asked: &Asked<'_>, given: &[OwnedReference]) -> Result<Outcome, Errno> {
+        let (original, source) = self.original(word)?;
+        if *source == Source::Service(SERVICE_CLOCK) {
+            return self.time(original, asked);
+        }
+        let mut words = asked.words;
+        match asked.label {
+            file::map::LABEL | file::share::LABEL => return Err(Errno::ENODEV),
+            file::read::LABEL if !self.is_ready(original, source, POLLIN) => return Ok(Outcome::Later),
+            file::write::LABEL if !self.is_ready(original, source, POLLOUT) => return Ok(Outcome::Later),
+            file::lock::LABEL | file::lock_owned::LABEL => words[1] &= !LOCK_WAIT,
+            _ => {}
+        }
+        match self.send(word, &Asked { words, ..*asked }, given) {
+            // What is given is not kept, so who waits for a lock of a process asks again.
+            Err(Errno::EAGAIN) if words != asked.words && given.is_empty() => Ok(Outcome::Later),
+            outcome => outcome,
+        }
+    }
+
+    /// The clock of the environment goes on where it was frozen. Its formula would not.
+    fn time(&self, original: Reference, asked: &Asked<'_>) -> Result<Outcome, Errno> {
+        match asked.label {
+            clock::read::LABEL => {
+                let reply = clock::read(original, asked.words[0])?;
+                let ahead = if asked.words[0] == CLOCK_MONOTONIC { self.clock_ahead } else { 0 };
+                let nanoseconds = reply.nanoseconds + ahead % 1_000_000_000;
+                let seconds = reply.seconds + ahead / 1_000_000_000 + nanoseconds / 1_000_000_000;
+                Ok(Outcome::Now([seconds, nanoseconds % 1_000_000_000, 0, 0, 0, 0], Vec::new(), Vec::new()))
+            }
+            _ => Err(Errno::ENOSYS),
+        }
+    }
+
+    /// Returns true if a read or write of something outside does not have to wait, or is not to. If
+    /// not, the port for that is told when one may go on.
+    fn is_ready(&self, original: Reference, source: &Source, events: u64) -> bool {
+        let may_wait = match source {
+            Source::Stream(_) => true,
+            Source::File(path, _) => path.starts_with(b"/dev/"),
+            _ => false,
+        };
+        if !may_wait || file::flags(original, KEEP_FLAGS).is_ok_and(|reply| reply.old & O_NONBLOCK != 0) {
+            return true;
+        }
+        let wanted = events | POLLHUP | POLLERR;
+        let Ok(wake) = self.waiters.wake.new_reference(REFERENCE_USE | REFERENCE_NOTIFY) else { return false };
+        match file::watch(original, wanted, 1, wake.handle()) {
+            Ok(reply) => reply.events & wanted != 0,
+            Err(_) => file::poll(original, wanted).is_ok_and(|reply| reply.events & wanted != 0),
+        }
+    }
+
+    /// References for something outside: its own objects, where ours stand for them, and ports of
+    /// ours for ports of the environment.
+    fn translate(&mut self, request: &mut Request<'_>) -> Result<Vec<OwnedReference>, Errno> {
+        let count = request.references().len();
+        let mut given = Vec::new();
+        for number in 0..count {
+            let reference = request.references()[number];
+            if let Some(original) = self.behind(reference)? {
+                given.push(OwnedReference::copy_of(original, REFERENCE_USE)?);
+                continue;
+            }
+            let is_told = matches!(request.label(), file::watch::LABEL | terminal::attend::LABEL);
+            if !is_told || reference.get_state()?.rights & REFERENCE_NOTIFY == 0 {
+                return Err(Errno::ENODEV);
+            }
+            let kept = request.keep(number)?;
+            given.push(self.add(What::Told(kept))?);
+        }
+        Ok(given)
+    }
+
+    /// Returns the object of somebody else's behind a reference that leads to a port of ours.
+    fn behind(&self, reference: Reference) -> Result<Option<Reference>, Errno> {
+        let Some(revealed) = reference.reveal(FIRST_ADDRESS, LAST_ADDRESS - FIRST_ADDRESS)? else { return Ok(None) };
+        let found = self.entries.iter().flatten().find(|entry| entry.port.handle().address() == revealed.address);
+        match found {
+            Some(Entry { what: What::Outside(Some(original), _), .. }) => Ok(Some(original.handle())),
+            Some(_) => Err(Errno::EXDEV),
+            None => Ok(None),
+        }
+    }
+
+    fn send(&mut self, word: u64, asked: &Asked<'_>, given: &[OwnedReference]) -> Result<Outcome, Errno> {
+        let (original, source) = self.original(word)?;
+        let place = source.path().map(<[u8]>::to_vec);
+        let slots = (0..MAX_REFERENCES).map(|_| OwnedReference::null()).collect::<Result<Vec<_>, _>>()?;
+        let handles: Vec<Reference> = slots.iter().map(OwnedReference::handle).collect();
+        let sent: Vec<Reference> = given.iter().map(OwnedReference::handle).collect();
+        let mut bytes = vec![0; MAX_BYTES as usize];
+        let message = Message { references: &sent, ..Message::new(asked.label, asked.words).with_bytes(asked.bytes) };
+        let reply = ipc::call(original, &message, Buffers::new(&mut bytes[..], &handles), FOREVER)?;
+        if reply.label() != 0 {
+            return Err(Errno(reply.label()));
+        }
+        self.note_change(place.as_deref(), asked);
+        let mut ours = Vec::new();
+        for reference in slots.into_iter().take(reply.references()) {
+            if reference.handle().get_state()?.target != TargetType::Port as u64 {
+                return Err(Errno::ENODEV);
+            }
+            let source = source_of(place.as_deref(), asked);
+            ours.push(self.add(What::Outside(Some(reference), source))?);
+        }
+        bytes.truncate(reply.bytes());
+        Ok(Outcome::Now(reply.words, ours, bytes))
+    }
+
+    /// Remembers which paths a message has changed.
+    fn note_change(&mut self, place: Option<&[u8]>, asked: &Asked<'_>) {
+        let [first, second, ..] = asked.words;
+        match asked.label {
+            directory::open::LABEL if first & (O_WRONLY | O_RDWR) != 0 || first & (O_CREAT | O_TRUNC) != 0 => {}
+            directory::make_directory::LABEL | directory::remove::LABEL | directory::make_node::LABEL => {}
+            directory::set_mode_at::LABEL | directory::set_owner_at::LABEL => {}
+            directory::symbolic_link::LABEL | directory::link::LABEL => {
+                let size = if asked.label == directory::link::LABEL { second } else { first };
+                return self.changes.note(place, asked.bytes.get(size as usize..).unwrap_or_default());
+            }
+            directory::rename::LABEL => {
+                let (from, to) = asked.bytes.split_at_checked(second as usize).unwrap_or_default();
+                self.changes.note(place, from);
+                return self.changes.note(place, to);
+            }
+            _ => return,
+        }
+        if !place.is_some_and(|place| is_device(&join(place, asked.bytes))) {
+            self.changes.note(place, asked.bytes);
+        }
+    }
+}
+
+/// Addresses of our own.
+const FIRST_ADDRESS: u64 = nacre_abi::PAGE_SIZE;
+const LAST_ADDRESS: u64 = nacre_abi::USER_END;
+
+fn is_device(path: &[u8]) -> bool {
+    path.starts_with(b"/dev/")
+}
+
+/// Returns the source of what the answer to a message brings.
+fn source_of(place: Option<&[u8]>, asked: &Asked<'_>) -> Source {
+    match (asked.label, place) {
+        (directory::open::LABEL, Some(place)) => Source::File(join(place, asked.bytes), asked.words[0]),
+        (directory::share::LABEL, Some(place)) => Source::File(place.to_vec(), 0),
+        (UNNAMED, _) => Source::Unnamed,
+        (directory::counter::LABEL, _) => Source::Other("a counter"),
+        (directory::watcher::LABEL, _) => Source::Other("a watcher of files"),
+        (file::lock_owner::LABEL, _) => Source::Other("an owner of locks"),
+        (file::execute::LABEL, Some(place)) => Source::Program(place.to_vec()),
+        _ => Source::Other("something"),
+    }
+}

@@ -1,0 +1,376 @@
+//! Images: environments as files, written and read in chunks.
+//!
+//! An image is a head (`MAGIC`, the version), chunks, and an end. A chunk is its kind (1: what is
+//! known of the environment, 2: pages), the size of its bytes here, their size when they are
+//! unpacked, the BLAKE3 hash of these numbers and the bytes, and the bytes, packed by LZ4. The end
+//! is a chunk of kind 3 whose hash is that of all hashes before it. All numbers are little-endian.
+//! So an image that was cut off, or in which a byte was altered, is refused.
+
+use crate::{Object, PAGE, Place};
+use alloc::vec::Vec;
+use blake3::Hasher;
+use lz4_flex::block::{compress, decompress_into};
+use serde::{Deserialize, Serialize};
+
+/// First bytes of an image.
+pub const MAGIC: [u8; 8] = *b"nacreimg";
+/// Version of the format. Others are refused by name.
+pub const VERSION: u64 = 1;
+/// Pages in a chunk, at most.
+pub const PAGES_IN_CHUNK: usize = 64;
+
+const HEAD: usize = 16;
+const CHUNK_HEAD: usize = 24 + HASH;
+const HASH: usize = 32;
+/// Kinds of chunks.
+const FACTS: u64 = 1;
+const PAGES: u64 = 2;
+const END: u64 = 3;
+/// Maximum size of what is known of an environment, unpacked.
+const MAX_FACTS: u64 = 64 << 20;
+/// Maximum size of a chunk of pages, unpacked.
+const MAX_PAGES: u64 = PAGES_IN_CHUNK as u64 * (PAGE + 8);
+
+/// Object that a port of the monitor was to the environment.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Port {
+    /// The parent.
+    Parent,
+    /// A pool of memory.
+    Pool,
+    /// A segment: where it lies, its size, and the offsets of words that have a condition.
+    Segment(u64, u64, Vec<u64>),
+    /// Something outside that it had opened.
+    Outside(Origin),
+    /// A port at which something outside notifies a port of the environment, and that port.
+    Told(Place),
+}
+
+/// Way in which something outside was got, and so is got again.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Origin {
+    /// The service with this number.
+    Service(u64),
+    /// The initial stream with this number.
+    Stream(u64),
+    /// The file at an absolute path, with these flags of `open`, at this position.
+    File(Vec<u8>, u64, u64),
+    /// A file without a name, with these flags, at this position: its contents are kept.
+    Unnamed(u64, u64, Vec<u8>),
+    /// A hold of the program file at an absolute path, while it runs.
+    Program(Vec<u8>),
+    /// Something that cannot be got again; in words, for people.
+    Lost(Vec<u8>),
+}
+
+/// A request that waits for its answer.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Number of the port that it came through.
+    pub port: u64,
+    /// The thread that waits.
+    pub client: Place,
+    /// Label of the message.
+    pub label: u32,
+    /// Words of the message.
+    pub words: [u64; 6],
+    /// Bytes of the message.
+    pub bytes: Vec<u8>,
+}
+
+/// A file that the environment has made or changed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Change {
+    /// The absolute path.
+    pub path: Vec<u8>,
+    /// The mode, with the kind of the file; 0: it is not there any more.
+    pub mode: u64,
+    /// The contents, or the target of a symbolic link.
+    pub contents: Vec<u8>,
+}
+
+/// Facts of a frozen environment: all but its pages.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Facts {
+    /// The command that was run, word by word.
+    pub command: Vec<Vec<u8>>,
+    /// Bytes of memory that it lives in.
+    pub size: u64,
+    /// Bytes of memory that it may have.
+    pub limit: u64,
+    /// Seconds since 1970 when it was frozen.
+    pub frozen_at: u64,
+    /// Nanoseconds of its monotonic clock when it was frozen.
+    pub monotonic: u64,
+    /// The monitor's ports, by their numbers.
+    pub ports: Vec<Option<Port>>,
+    /// Distances of the threads that were not stopped.
+    pub running: Vec<u64>,
+    /// Requests that wait for an answer.
+    pub waiting: Vec<Waiting>,
+    /// Files that were made, changed and removed, each before what lies in it.
+    pub changes: Vec<Change>,
+    /// Number of pages that follow.
+    pub pages: u64,
+    /// The objects.
+    pub objects: Vec<Object>,
+}
+
+/// Reason why an image is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The file is no image.
+    NoImage,
+    /// The image has this version.
+    Version(u64),
+    /// The file ends before the image does.
+    Truncated,
+    /// A hash is not that of the bytes.
+    Altered,
+    /// The bytes are those that were written, and make no sense.
+    Nonsense,
+    /// There is no memory for what is in it.
+    NoMemory,
+    /// The file cannot be read or written.
+    File,
+}
+
+impl core::fmt::Display for Fault {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Fault::NoImage => f.write_str("it is no image of an environment"),
+            Fault::Version(version) => write!(f, "it is an image of version {version}; this program reads version {VERSION}"),
+            Fault::Truncated => f.write_str("the image is cut off"),
+            Fault::Altered => f.write_str("the image was altered: a checksum is wrong"),
+            Fault::Nonsense => f.write_str("the image makes no sense"),
+            Fault::NoMemory => f.write_str("there is not enough memory for what is in it"),
+            Fault::File => f.write_str("the file cannot be read or written"),
+        }
+    }
+}
+
+/// Writes an image to `sink`, which takes all of what it is given or fails.
+pub struct Writer<S> {
+    sink: S,
+    hashes: Hasher,
+}
+
+impl<S: FnMut(&[u8]) -> Result<(), Fault>> Writer<S> {
+    /// Begins an image with what is known.
+    pub fn new(mut sink: S, facts: &Facts) -> Result<Writer<S>, Fault> {
+        let mut head = [0; HEAD];
+        head[..8].copy_from_slice(&MAGIC);
+        head[8..].copy_from_slice(&VERSION.to_le_bytes());
+        sink(&head)?;
+        let mut writer = Writer { sink, hashes: Hasher::new() };
+        let bytes = postcard::to_allocvec(facts).map_err(|_| Fault::NoMemory)?;
+        writer.chunk(FACTS, &bytes)?;
+        Ok(writer)
+    }
+
+    /// Adds pages: their distances, and their bytes one after the other.
+    pub fn pages(&mut self, distances: &[u64], bytes: &[u8]) -> Result<(), Fault> {
+        let mut raw: Vec<u8> = distances.iter().flat_map(|distance| distance.to_le_bytes()).collect();
+        raw.extend_from_slice(bytes);
+        self.chunk(PAGES, &raw)
+    }
+
+    /// Ends the image.
+    pub fn end(mut self) -> Result<(), Fault> {
+        let hash = *self.hashes.finalize().as_bytes();
+        (self.sink)(&chunk_head(END, 0, 0, &hash))
+    }
+
+    fn chunk(&mut self, kind: u64, raw: &[u8]) -> Result<(), Fault> {
+        let packed = compress(raw);
+        let hash = hash_of([kind, packed.len() as u64, raw.len() as u64], &packed);
+        self.hashes.update(&hash);
+        (self.sink)(&chunk_head(kind, packed.len() as u64, raw.len() as u64, &hash))?;
+        (self.sink)(&packed)
+    }
+}
+
+/// The hash of a chunk with these numbers before its bytes.
+fn hash_of(numbers: [u64; 3], packed: &[u8]) -> [u8; HASH] {
+    let mut hasher = Hasher::new();
+    for number in numbers {
+        hasher.update(&number.to_le_bytes());
+    }
+    *hasher.update(packed).finalize().as_bytes()
+}
+
+fn chunk_head(kind: u64, size: u64, unpacked: u64, hash: &[u8; HASH]) -> [u8; CHUNK_HEAD] {
+    let mut head = [0; CHUNK_HEAD];
+    for (place, number) in head.chunks_exact_mut(8).zip([kind, size, unpacked]) {
+        place.copy_from_slice(&number.to_le_bytes());
+    }
+    head[24..].copy_from_slice(hash);
+    head
+}
+
+/// Reads an image from `source`, which fills all of what it is given or fails.
+pub struct Reader<S> {
+    source: S,
+    hashes: Hasher,
+    facts: Facts,
+    left: u64,
+}
+
+impl<S: FnMut(&mut [u8]) -> Result<(), Fault>> Reader<S> {
+    /// Begins to read: what is known, as it was written.
+    pub fn new(mut source: S) -> Result<Reader<S>, Fault> {
+        let mut head = [0; HEAD];
+        source(&mut head).map_err(|fault| if fault == Fault::Truncated { Fault::NoImage } else { fault })?;
+        let (magic, version) = head.split_at(8);
+        if magic != MAGIC {
+            return Err(Fault::NoImage);
+        }
+        match number(version) {
+            VERSION => {}
+            other => return Err(Fault::Version(other)),
+        }
+        let mut reader = Reader { source, hashes: Hasher::new(), facts: Facts::default(), left: 0 };
+        let (kind, raw) = reader.chunk()?;
+        if kind != FACTS {
+            return Err(Fault::Nonsense);
+        }
+        reader.facts = decode(&raw)?;
+        reader.left = reader.facts.pages;
+        Ok(reader)
+    }
+
+    /// Returns the facts of the environment.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The next pages, one after the other with their distances; `None` at the end, which was then
+    /// found whole.
+    pub fn pages(&mut self) -> Result<Option<(Vec<u64>, Vec<u8>)>, Fault> {
+        let all = *self.hashes.finalize().as_bytes();
+        let (kind, raw) = self.chunk_after(Some(all))?;
+        let count = raw.len() as u64 / (PAGE + 8);
+        match kind {
+            END if self.left == 0 => Ok(None),
+            PAGES if count > 0 && raw.len() as u64 == count * (PAGE + 8) && count <= self.left => {
+                self.left -= count;
+                let (distances, bytes) = raw.split_at(8 * count as usize);
+                Ok(Some((distances.chunks_exact(8).map(number).collect(), bytes.to_vec())))
+            }
+            _ => Err(Fault::Nonsense),
+        }
+    }
+
+    fn chunk(&mut self) -> Result<(u64, Vec<u8>), Fault> {
+        self.chunk_after(None)
+    }
+
+    fn chunk_after(&mut self, all: Option<[u8; HASH]>) -> Result<(u64, Vec<u8>), Fault> {
+        let mut head = [0; CHUNK_HEAD];
+        (self.source)(&mut head)?;
+        let [kind, size, unpacked] = [0, 8, 16].map(|at| number(&head[at..at + 8]));
+        let hash = &head[24..];
+        let limit = match kind {
+            FACTS => MAX_FACTS,
+            PAGES => MAX_PAGES,
+            END if size == 0 && unpacked == 0 && all.is_some_and(|all| all == hash) => return Ok((END, Vec::new())),
+            END => return Err(Fault::Altered),
+            _ => return Err(Fault::Nonsense),
+        };
+        // LZ4 makes nothing larger by more than this.
+        if unpacked > limit || size > limit + limit / 128 + 64 {
+            return Err(Fault::Nonsense);
+        }
+        let mut packed = zeros(size)?;
+        (self.source)(&mut packed)?;
+        if hash_of([kind, size, unpacked], &packed) != hash {
+            return Err(Fault::Altered);
+        }
+        self.hashes.update(hash);
+        let mut raw = zeros(unpacked)?;
+        match decompress_into(&packed, &mut raw) {
+            Ok(count) if count == raw.len() => Ok((kind, raw)),
+            _ => Err(Fault::Nonsense),
+        }
+    }
+}
+
+/// Decodes the facts of an image, unpacked. They are what was written, and nothing is checked yet:
+/// see [`check`](crate::check::check).
+pub fn decode(raw: &[u8]) -> Result<Facts, Fault> {
+    postcard::from_bytes(raw).map_err(|_| Fault::Nonsense)
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.try_into().map_or(0, u64::from_le_bytes)
+}
+
+fn zeros(size: u64) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(size as usize).map_err(|_| Fault::NoMemory)?;
+    bytes.resize(size as usize, 0);
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use nacre_abi::ObjectType;
+
+    fn facts() -> Facts {
+        let objects = vec![Object { offset: 64, kind: ObjectType::Mutex, words: vec![1, 2], links: [Place::Nothing; 3] }];
+        Facts { command: vec![b"sh".to_vec()], size: 1 << 20, pages: 3, ports: vec![Some(Port::Parent), None], objects, ..Facts::default() }
+    }
+
+    fn image() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = Writer::new(|part: &[u8]| { bytes.extend_from_slice(part); Ok(()) }, &facts()).unwrap();
+        writer.pages(&[4096, 8192], &[7; 8192]).unwrap();
+        writer.pages(&[0], &[0; 4096]).unwrap();
+        writer.end().unwrap();
+        bytes
+    }
+
+    fn read(mut bytes: &[u8]) -> Result<(Facts, Vec<u64>), Fault> {
+        let mut reader = Reader::new(|into: &mut [u8]| {
+            let (now, rest) = bytes.split_at_checked(into.len()).ok_or(Fault::Truncated)?;
+            into.copy_from_slice(now);
+            bytes = rest;
+            Ok(())
+        })?;
+        let mut all = Vec::new();
+        while let Some((distances, bytes)) = reader.pages()? {
+            assert_eq!(bytes.len(), 4096 * distances.len());
+            all.extend(distances);
+        }
+        Ok((reader.facts().clone(), all))
+    }
+
+    #[test]
+    fn an_image_is_read_as_it_was_written() {
+        assert_eq!(read(&image()), Ok((facts(), vec![4096, 8192, 0])));
+    }
+
+    #[test]
+    fn what_was_cut_off_or_altered_is_refused() {
+        let whole = image();
+        for size in 0..whole.len() {
+            let fault = read(&whole[..size]).unwrap_err();
+            assert!(matches!(fault, Fault::NoImage | Fault::Truncated), "{size}: {fault:?}");
+        }
+        for at in 0..whole.len() {
+            let mut altered = whole.clone();
+            altered[at] ^= 1 << (at % 8);
+            assert!(read(&altered).is_err(), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn other_versions_are_named() {
+        let mut other = image();
+        other[8] = 9;
+        assert_eq!(read(&other), Err(Fault::Version(9)));
+        assert_eq!(read(b"#!/bin/sh, and more"), Err(Fault::NoImage));
+    }
+}
