@@ -106,7 +106,7 @@ fn count(bytes: &mut Bytes<'_>) -> u64 {
 }
 
 fn step(spaces: &mut Tested, bytes: &mut Bytes<'_>, plain: &mut BTreeMap<u64, Vec<u8>>, random: &mut Random) {
-    let (operation, space, manager) = (bytes.below(16), id(bytes, plain), bytes.below(MANAGERS + 1));
+    let (operation, space, manager) = (bytes.below(20), id(bytes, plain), bytes.below(MANAGERS + 1));
     match operation {
         0 | 1 => {
             let count = count(bytes);
@@ -142,7 +142,24 @@ fn step(spaces: &mut Tested, bytes: &mut Bytes<'_>, plain: &mut BTreeMap<u64, Ve
         }
         8 => drop(spaces.fault(bytes.word(), true)),
         9 => spaces.disturb(manager, random, 8),
+        16..20 => advise(spaces, bytes, space, operation),
         _ => touch(spaces, bytes, plain, space),
+    }
+}
+
+/// Pins pages of a dataspace, lets them go, and advises about them.
+fn advise(spaces: &mut Tested, bytes: &mut Bytes<'_>, space: u64, operation: usize) {
+    let Some(all) = spaces.pages(space) else { return };
+    let first = all.start + bytes.below((all.end - all.start) as usize) as u64;
+    let pages = first..(first + 1 + bytes.below(96) as u64).min(all.end);
+    match operation {
+        16 => drop(spaces.pin(space, pages, bytes.below(2) == 0)),
+        17 => spaces.unpin(space, pages),
+        18 => spaces.put_away(space, pages),
+        _ => {
+            spaces.cool(space, pages.clone());
+            spaces.bring(space, pages);
+        }
     }
 }
 
@@ -179,6 +196,6 @@ pub fn dataspaces(bytes: &[u8]) {
     plain.keys().for_each(|space| spaces.delete(*space));
     for manager in (0..MANAGERS).filter(|_| !refuses) {
         let bank = spaces.bank(manager).expect("a bank");
-        assert_eq!((bank.population(), bank.store().used(), bank.promised()), ((0, 0), 0, 0), "nothing is left");
+        assert_eq!((bank.population(), bank.store().used(), bank.promised(), bank.pinned()), ((0, 0), 0, 0, 0), "nothing is left");
     }
 }

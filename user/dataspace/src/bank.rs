@@ -7,6 +7,7 @@
 mod contents;
 mod origin;
 mod passing;
+mod pins;
 mod saving;
 mod together;
 
@@ -20,6 +21,9 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 use passing::Passing;
+use pins::Pins;
+
+pub use pins::Whereabouts;
 
 /// Frames that were brought last do not leave: an instruction or a call of the kernel needs so many
 /// pages at once, and several threads make them.
@@ -114,6 +118,8 @@ pub struct Bank<H, S, P> {
     homes: Option<Homes>,
     /// Pages that go to another bank.
     passing: Passing,
+    /// Pages that do not leave.
+    pins: Pins,
 }
 
 /// Absence of a frame.
@@ -136,6 +142,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             counts: Counts::default(),
             homes: None,
             passing: Passing::default(),
+            pins: Pins::default(),
         }
     }
 
@@ -354,6 +361,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     fn hold(&mut self, frame: usize, held: Held) {
         self.places.insert(held.page, Place::Here(frame));
         self.frames[frame] = Some(held);
+        self.keep_if_pinned(held.page, frame);
         self.note(frame);
     }
 
@@ -369,8 +377,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         }
         let mut tries = 0;
         while tries < TRIES {
-            let (frames, recent) = (&self.frames, &self.recent);
-            let choice = self.policy.next(frames.len(), &|frame| standing(frames, recent, frame));
+            let (frames, recent, pins) = (&self.frames, &self.recent, &self.pins);
+            let choice = self.policy.next(frames.len(), &|frame| standing(frames, recent, pins, frame));
             match choice.ok_or(Trouble::Full)? {
                 Choice::Hide(frame) => self.hide(frame)?,
                 Choice::Leave(frame) => match self.leave(frame) {
@@ -442,9 +450,9 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     }
 }
 
-fn standing(frames: &[Option<Held>], recent: &[usize], frame: usize) -> Standing {
+fn standing(frames: &[Option<Held>], recent: &[usize], pins: &Pins, frame: usize) -> Standing {
     match &frames[frame] {
-        Some(_) if recent.contains(&frame) => Standing::Fixed,
+        Some(held) if recent.contains(&frame) || pins.has(held.page) => Standing::Fixed,
         Some(held) if held.shown == Shown::No => Standing::Idle,
         Some(_) => Standing::Shown,
         None => Standing::Fixed,

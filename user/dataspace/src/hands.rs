@@ -30,4 +30,9 @@ pub trait Hands {
     fn write(&mut self, frame: usize, from: &Page);
     /// Fills one with zeros.
     fn clear(&mut self, frame: usize);
+    /// Asks the layer below to keep a frame in memory, or to let it go again. Refused: the layer
+    /// below lets it go whenever it likes.
+    fn keep(&mut self, _frame: usize, _is_kept: bool) -> Result<(), Refused> {
+        Ok(())
+    }
 }

@@ -5,7 +5,7 @@ use crate::hands::{Hands, Refused};
 use crate::policy::{Clock, Fifo, Policy, Random};
 use crate::store::{Compressed, Full, Lost, Store};
 use crate::{PAGE, Page};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A machine of arrays, which refuses now and then.
 pub struct Arrays {
@@ -16,12 +16,14 @@ pub struct Arrays {
     random: Random,
     /// The machine refuses now and then.
     pub refuses: bool,
+    /// Frames that the layer below is asked to keep.
+    pub kept: HashSet<usize>,
 }
 
 impl Arrays {
     /// A machine with so many frames.
     pub fn new(frames: usize, seed: u64) -> Arrays {
-        Arrays { frames: vec![[0xee; PAGE]; frames], tables: HashMap::new(), random: Random::new(seed), refuses: false }
+        Arrays { frames: vec![[0xee; PAGE]; frames], tables: HashMap::new(), random: Random::new(seed), refuses: false, kept: HashSet::new() }
     }
 
     fn refused(&mut self) -> Result<(), Refused> {
@@ -60,6 +62,12 @@ impl Hands for Arrays {
         assert!(self.is_hidden(frame));
         self.frames[frame] = [0; PAGE];
     }
+
+    fn keep(&mut self, frame: usize, is_kept: bool) -> Result<(), Refused> {
+        let changed = if is_kept { self.kept.insert(frame) } else { self.kept.remove(&frame) };
+        assert!(changed, "kept twice, or let go twice");
+        Ok(())
+    }
 }
 
 /// Pages as they are, which may be taken away.
@@ -95,6 +103,46 @@ impl Store for Plain {
 
     fn used(&self) -> u64 {
         self.pages.len() as u64
+    }
+}
+
+/// Pages that are pinned at random: they are here once they were touched, and the layer below keeps
+/// their frames and no others.
+#[test]
+fn a_pinned_page_does_not_leave() {
+    const FRAMES: usize = MIN_FRAMES + 40;
+    for (seed, policy) in (0..6).flat_map(|seed| policies(seed).map(|policy| (seed, policy))) {
+        let (mut random, mut pinned, mut touched) = (Random::new(seed), HashSet::new(), HashSet::new());
+        let mut bank = Bank::new(Arrays::new(FRAMES, seed), Plain { limit: PAGES, ..Plain::default() }, policy, FRAMES);
+        assert_eq!(bank.most_pinned(), 20);
+        for _ in 0..3000 {
+            let page = random.below(PAGES as usize) as u64;
+            match random.below(30) {
+                0 if bank.pin(page).is_ok() => drop(pinned.insert(page)),
+                0 => assert_eq!(pinned.len(), 20, "there is room"),
+                1 => {
+                    bank.unpin(page..page + 20);
+                    pinned.retain(|one| !(page..page + 20).contains(one));
+                }
+                2 => {
+                    bank.forget(page..page + 1).unwrap();
+                    touched.remove(&page);
+                }
+                3 => bank.put_away(page..page + 50),
+                4 => bank.cool(page..page + 50),
+                _ => {
+                    reach(&mut bank, page, random.below(2) == 0, page + 1).unwrap();
+                    touched.insert(page);
+                }
+            }
+            touched.retain(|page| pinned.contains(page) || bank.frame_of(*page).is_some());
+            let frames: HashSet<usize> = pinned.iter().filter_map(|page| bank.frame_of(*page)).collect();
+            assert!(touched.iter().all(|page| bank.frame_of(*page).is_some()), "a pinned page has left");
+            assert_eq!(bank.hands().kept, frames);
+        }
+        bank.unpin(0..PAGES);
+        bank.put_away(0..PAGES);
+        assert_eq!((bank.population().0, bank.hands().kept.len()), (0, 0));
     }
 }
 

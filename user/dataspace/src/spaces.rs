@@ -5,6 +5,7 @@
 //! of a snapshot goes as soon as nothing above lacks it. A snapshot with one dataspace left above
 //! it joins that one.
 
+mod pins;
 mod saving;
 mod stacking;
 
@@ -146,6 +147,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
             node.end = new_end;
         } else if new_end < end && count > 0 {
             node.end = new_end;
+            bank.unpin(new_end..end);
             // Its addresses stay, unless there is something left in them.
             match bank.forget(new_end..end) {
                 Ok(()) => bank.end_home(new_end..end),
@@ -158,6 +160,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
 
     /// Frees pages that no node has, and their addresses up to `room`.
     fn give_back(&mut self, manager: usize, pages: Range<u64>, room: u64) {
+        self.banks[manager].unpin(pages.clone());
         // Pages that the machine does not let go of keep their addresses: nobody else may find what
         // is in them.
         if self.banks[manager].forget(pages.clone()).is_ok() {
@@ -383,7 +386,9 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
             bank.release(count);
             return Err(Trouble::Full);
         }
-        if let Err(trouble) = self.move_pages(pages.clone(), manager) {
+        let moved = self.move_pins(pages.clone(), from, manager).and_then(|()| self.move_pages(pages.clone(), manager));
+        if let Err(trouble) = moved {
+            self.banks[manager].unpin(pages.clone());
             // Nobody has seen these pages, so the machine has nothing to refuse.
             let _ = self.banks[manager].forget(pages.clone());
             self.banks[manager].end_home(pages);
@@ -391,6 +396,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
             return Err(trouble);
         }
         self.drop_below(space);
+        self.banks[from].unpin(pages.clone());
         // All pages were hidden when they were read.
         let _ = self.banks[from].forget(pages.clone());
         self.banks[from].end_home(pages);

@@ -55,6 +55,7 @@ mod services {
     pub mod resource_source;
     pub mod segment;
     pub mod segment_cache;
+    pub mod segment_pages;
 
     pub use connections::*;
 }

@@ -22,6 +22,7 @@ mod dataspaces;
 mod files;
 mod lasting;
 mod mapped_files;
+mod pins;
 mod remote_file;
 mod segments;
 mod tally;

@@ -3,7 +3,7 @@
 use crate::keeper::{Keeper, pages};
 use crate::words::READ;
 use nacre_abi::PAGE_SIZE;
-use nacre_proto::segment::{self, clear, destroy, meet, next, requeue, resize, wait, wake};
+use nacre_proto::segment::{self, advise, clear, destroy, meet, next, pin, requeue, resize, unpin, wait, wake};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, HandlerResult, Request};
 
@@ -53,6 +53,22 @@ impl segment::Server for Keeper {
         let pages = self.pages_of(self.dataspace(request)?)?;
         let end = (pages.end - pages.start) * PAGE_SIZE;
         next::Output { start: (offset & !(PAGE_SIZE - 1)).min(end), end }.now()
+    }
+
+    fn pages(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<segment::pages::Output> {
+        self.tell_pages(request, offset, size)
+    }
+
+    fn pin(&mut self, request: &mut Request<'_>, offset: u64, size: u64, flags: u64) -> HandlerResult<pin::Output> {
+        self.pin_pages(request, offset, size, flags)
+    }
+
+    fn unpin(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<unpin::Output> {
+        self.unpin_pages(request, offset, size)
+    }
+
+    fn advise(&mut self, request: &mut Request<'_>, offset: u64, size: u64, advice: u64) -> HandlerResult<advise::Output> {
+        self.follow_advice(request, offset, size, advice)
     }
 
     fn wait(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64) -> HandlerResult<wait::Output> {

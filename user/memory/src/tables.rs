@@ -36,6 +36,8 @@ pub struct Tables {
     window: Window,
     /// A slot for each frame's mapping.
     mappings: Vec<EmptySlot<Mapping>>,
+    /// Pages of the layer below never go.
+    stays: bool,
     kept: (OwnedMapping, OwnedReference, [Option<OwnedReference>; 2], Place),
 }
 
@@ -183,7 +185,7 @@ fn frames(pool: Reference, here: Space, count: usize, from: &Source<'_>) -> Resu
     for _ in 0..count {
         mappings.push(EmptySlot::new()?);
     }
-    Ok(Tables { here, frames, window, mappings, kept: (shown, region, kept, place) })
+    Ok(Tables { here, frames, window, mappings, stays: false, kept: (shown, region, kept, place) })
 }
 
 impl Top {
@@ -235,5 +237,14 @@ impl Hands for Tables {
 
     fn clear(&mut self, frame: usize) {
         let _ = self.part(frame).and_then(|window| window.fill(0, PAGE_SIZE, 0));
+    }
+
+    fn keep(&mut self, frame: usize, is_kept: bool) -> Result<(), Refused> {
+        let (_, _, [taken, _], _) = &self.kept;
+        let Some(taken) = taken.as_ref().filter(|_| !self.stays) else { return Ok(()) };
+        let offset = frame as u64 * PAGE_SIZE;
+        let done = if is_kept { segment::pin(taken.handle(), offset, PAGE_SIZE, 0).map(drop) } else { segment::unpin(taken.handle(), offset, PAGE_SIZE).map(drop) };
+        self.stays = done == Err(Errno::ENOSYS);
+        if done.is_ok() || self.stays { Ok(()) } else { Err(Refused) }
     }
 }

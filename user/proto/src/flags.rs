@@ -65,6 +65,29 @@ table! {
 }
 
 table! {
+    /// Bits of a page in the answer of `segment.pages`. None: the page is zeros that nobody has
+    /// touched, or has never been read from its file.
+    PAGE_STATES:
+    PAGE_HERE = 1, "The page is in memory.";
+    PAGE_AWAY = 2, "The page was put away.";
+    PAGE_PINNED = 4, "The page does not go once it is in memory.";
+}
+
+table! {
+    /// Flags of `segment.pin`.
+    PIN_FLAGS:
+    PIN_LATER = 1, "Pages are not brought: each stays once somebody has touched it.";
+}
+
+table! {
+    /// Advice of `segment.advise`.
+    ADVICE:
+    ADVICE_BRING = 1 of 0xffff_ffff_ffff_ffff, "The pages are needed soon: those that were put away come back.";
+    ADVICE_PUT_AWAY = 2 of 0xffff_ffff_ffff_ffff, "The pages are not needed soon: they are put away, but for pinned ones.";
+    ADVICE_COOL = 3 of 0xffff_ffff_ffff_ffff, "The pages are not needed soon: they are the next to be put away.";
+}
+
+table! {
     /// Flags of `dataspace.attach` and `dataspace.share`.
     ATTACH_FLAGS:
     ATTACH_READ = 1, "To be read and executed, and not written.";

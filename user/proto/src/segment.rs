@@ -1,5 +1,10 @@
 //! Protocol 3, `segment`: memory taken from a pool.
 
+use crate::flags::{ADVICE, PIN_FLAGS};
+
+/// Maximum number of pages that `pages`, `pin`, `unpin` and `advise` deal with at once.
+pub const MAX_PAGES: u64 = 1024;
+
 crate::protocol! {
     /// Memory taken from a pool. Its region is mapped; this port controls it. When the last
     /// reference to the port is gone the segment is destroyed: kernel objects in it are destroyed
@@ -39,4 +44,20 @@ crate::protocol! {
     9 locate(offset: Hex) -> (address: Hex, size: Number);
     /// Finds the next part from `offset` on that may not be zeros. It is empty if there is none.
     10 next(offset: Number) -> (start: Number, end: Number);
+    /// Tells where pages are that may go: `PAGE_STATES` of each page from `offset` on, a byte for
+    /// each, of up to 1,024 pages. `ENOSYS`: pages of this memory never go. `EINVAL`: offset or
+    /// size are no multiples of a page, or the part leaves the segment.
+    11 pages(offset: Number, size: Number) -> (; bytes states: Data);
+    /// Brings pages, up to 1,024 of them, and keeps them in memory until `unpin`, or until the
+    /// segment ends. All who have the segment have the same pins. `done`: bytes that are pinned
+    /// now. `ENOMEM`: as many pages as the manager allows are pinned; those of this request are
+    /// not. `ENOSYS` and `EINVAL` as for `pages`; `EINVAL` also: flags are set that have no
+    /// meaning.
+    12 pin(offset: Number, size: Number, flags: Flags(PIN_FLAGS)) -> (done: Number);
+    /// Lets pages go again, up to 1,024 of them. Errors as for `pages`.
+    13 unpin(offset: Number, size: Number) -> (done: Number);
+    /// Tells what will be done with pages, up to 1,024 of them. What the manager cannot do for them
+    /// now it leaves undone. `EACCES`: the reference only reads. `EINVAL` also: no advice that
+    /// there is; other errors as for `pages`.
+    14 advise(offset: Number, size: Number, advice: Choice(ADVICE)) -> (done: Number);
 }

@@ -39,6 +39,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
                 Place::Blank => {}
                 Place::Here(frame) => {
                     self.hide(frame)?;
+                    self.unkeep(page, frame);
                     if let Some(number) = self.frames[frame].take().and_then(|held| held.copy) {
                         self.store.drop(number);
                     }

@@ -28,7 +28,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             self.hide(frame)?;
             let Some(held) = self.frames[frame] else { continue };
             self.hands.read(frame, &mut self.buffer);
-            if self.is_blank() {
+            if self.is_blank() && !self.is_pinned(held.page) {
                 self.places.insert(held.page, Place::Blank);
                 self.frames[frame] = None;
                 self.free.push(frame);
@@ -78,6 +78,9 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         let first = range.start;
         while let Some((page, place)) = self.places.range(range.clone()).next().map(|(page, place)| (*page, *place)) {
             self.places.remove(&page);
+            if let Place::Here(frame) = place {
+                self.unkeep(page, frame);
+            }
             let page = page - first + start;
             self.places.insert(page, place);
             if let Place::Here(frame) = place

@@ -39,8 +39,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             return;
         }
         for _ in 0..random.below(most + 1) {
-            let (frames, recent) = (&self.frames, &self.recent);
-            if let Some(Choice::Leave(frame)) = random.next(frames.len(), &|frame| standing(frames, recent, frame)) {
+            let (frames, recent, pins) = (&self.frames, &self.recent, &self.pins);
+            if let Some(Choice::Leave(frame)) = random.next(frames.len(), &|frame| standing(frames, recent, pins, frame)) {
                 // What cannot leave stays.
                 let _ = self.leave(frame);
             }

@@ -11,6 +11,7 @@ mod managers;
 mod page_copies;
 pub mod mapped_part;
 pub mod page_table_pool;
+pub mod pageable;
 pub mod patched_calls;
 pub mod promised;
 pub mod provide_tables;
@@ -210,7 +211,10 @@ impl Memory {
 
     /// Takes a range away, but for what is the library's own.
     pub fn remove(&mut self, start: u64, end: u64) -> Result<(), Errno> {
-        self.locked.forget(start, end);
+        if self.locked.touches(start, end) {
+            self.unpin(start, end);
+            self.locked.forget(start, end);
+        }
         for area in self.map.take(start, end)? {
             if matches!(area.backing, Fill::Library(_)) {
                 self.map.insert(area)?;

@@ -80,7 +80,7 @@ pub fn mmap(process: &mut Process, frame: &mut Frame) -> Answer {
     let is_locked = flags & MAP_LOCKED != 0;
     memory_locks::check_locked(process, size, is_locked)?;
     let start = map(process, frame)?;
-    process.memory.locked.mapped(start, start + round_up(size).unwrap_or(0), is_locked);
+    memory_locks::lock_mapped(process, start, start + round_up(size).unwrap_or(0), is_locked);
     Ok(start)
 }
 

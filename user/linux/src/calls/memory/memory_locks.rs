@@ -1,5 +1,5 @@
-//! Memory that is locked. No page ever leaves memory here, so that locks are only counted and held
-//! to their limit; `msync` and `madvise` refuse what they forbid.
+//! Memory that is locked. Locks are counted and held to their limit, and where a server may put
+//! pages away, those that are locked stay. `msync` and `madvise` refuse what locks forbid.
 
 use crate::abi::errno::{Answer, EAGAIN, EINVAL, ENOMEM, EPERM, Errno};
 use crate::abi::registers::Frame;
@@ -74,10 +74,11 @@ fn lock(process: &mut Process, frame: &Frame, is_later: bool) -> Answer {
         return Err(ENOMEM);
     }
     let reached = reach(process, start, end);
-    process.memory.locked.add(start, reached);
     if !is_later {
         bring(process, start, reached);
     }
+    process.memory.pin(start, reached, is_later)?;
+    process.memory.locked.add(start, reached);
     if reached == end { Ok(0) } else { Err(ENOMEM) }
 }
 
@@ -92,6 +93,7 @@ pub fn mlock2(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn munlock(process: &mut Process, frame: &mut Frame) -> Answer {
     let (start, end) = pages(frame)?;
     let reached = reach(process, start, end);
+    process.memory.unpin(start, reached);
     process.memory.locked.forget(start, reached);
     if reached == end { Ok(0) } else { Err(ENOMEM) }
 }
@@ -109,14 +111,43 @@ pub fn mlockall(process: &mut Process, frame: &mut Frame) -> Answer {
         if !may_lock(process, all.iter().map(|(start, end)| end - start).sum()) {
             return Err(ENOMEM);
         }
-        all.into_iter().for_each(|(start, end)| process.memory.locked.add(start, end));
+        lock_all(process, &all, flags & ON_FAULT != 0)?;
     }
-    process.memory.locked.has_future = flags & FUTURE != 0;
+    let locked = &mut process.memory.locked;
+    (locked.has_future, locked.is_later) = (flags & FUTURE != 0, flags & ON_FAULT != 0);
     Ok(0)
+}
+
+/// Locks areas, all or none.
+fn lock_all(process: &mut Process, all: &[(u64, u64)], is_later: bool) -> Result<(), Errno> {
+    for (done, (start, end)) in all.iter().enumerate() {
+        if let Err(error) = process.memory.pin(*start, *end, is_later) {
+            let memory = &process.memory;
+            let gaps = all[..done].iter().flat_map(|(start, end)| memory.locked.gaps(*start, *end));
+            gaps.for_each(|(start, end)| memory.unpin(start, end));
+            return Err(error);
+        }
+    }
+    all.iter().for_each(|(start, end)| process.memory.locked.add(*start, *end));
+    Ok(())
+}
+
+/// A range was mapped, to be locked or not. As on Linux, memory that cannot be kept is there all
+/// the same.
+pub fn lock_mapped(process: &mut Process, start: u64, end: u64, is_locked: bool) {
+    let locked = &process.memory.locked;
+    if is_locked || locked.has_future {
+        let is_later = !is_locked && locked.is_later;
+        let _ = process.memory.pin(start, end, is_later);
+        process.memory.locked.add(start, end);
+    }
 }
 
 /// `munlockall()`.
 pub fn munlockall(process: &mut Process, _: &mut Frame) -> Answer {
+    for (start, end) in process.memory.locked.all() {
+        process.memory.unpin(start, end);
+    }
     process.memory.locked = Locked::default();
     Ok(0)
 }

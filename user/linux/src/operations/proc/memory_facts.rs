@@ -13,30 +13,34 @@ use nacre_abi::{PAGE_SIZE, Rights};
 
 /// Bytes that a page has in `pagemap`.
 const ENTRY: u64 = 8;
-/// Bits of an entry: the page is there; it is a file's or shared; nobody else has it.
+/// Bits of an entry: the page is there; it was put away; it is a file's or shared; nobody else has
+/// it.
 const PRESENT: u64 = 1 << 63;
+const SWAPPED: u64 = 1 << 62;
 const SHARED: u64 = 1 << 61;
 const EXCLUSIVE: u64 = 1 << 56;
 
 /// Kilobytes of an area, or of all: its size, what is there, what of that is shared, what is
-/// locked.
+/// locked, what was put away.
 #[derive(Default)]
 struct Sizes {
     size: u64,
     resident: u64,
     shared: u64,
     locked: u64,
+    away: u64,
 }
 
 impl Sizes {
     fn of(process: &Process, start: u64, end: u64, is_shared: bool) -> Sizes {
         let resident = residence::resident_bytes(&process.memory, start, end) / 1024;
         let shared = if is_shared { resident } else { 0 };
-        Sizes { size: (end - start) / 1024, resident, shared, locked: process.memory.locked.within(start, end) / 1024 }
+        let (locked, away) = (process.memory.locked.within(start, end) / 1024, residence::away_bytes(&process.memory, start, end) / 1024);
+        Sizes { size: (end - start) / 1024, resident, shared, locked, away }
     }
 
     fn write(&self, all: &mut String) {
-        let Sizes { resident, shared, locked, .. } = *self;
+        let Sizes { resident, shared, locked, away, .. } = *self;
         let own = resident - shared;
         let lines: [(&str, u64); 19] = [
             ("Rss", resident),
@@ -54,8 +58,8 @@ impl Sizes {
             ("FilePmdMapped", 0),
             ("Shared_Hugetlb", 0),
             ("Private_Hugetlb", 0),
-            ("Swap", 0),
-            ("SwapPss", 0),
+            ("Swap", away),
+            ("SwapPss", away),
             ("Locked", locked),
             ("THPeligible", 0),
         ];
@@ -99,6 +103,7 @@ pub fn rollup(process: &mut Process) -> String {
         sum.resident += sizes.resident;
         sum.shared += sizes.shared;
         sum.locked += sizes.locked;
+        sum.away += sizes.away;
     }
     let mut all = format!("{:08x}-{:08x} ---p 00000000 00:00 0                          [rollup]\n", bounds.0, bounds.1);
     sum.write(&mut all);
@@ -129,6 +134,13 @@ pub fn pagemap(process: &Process, position: u64, size: usize) -> Vec<u8> {
             let is_private = process.memory.map.area(page).is_some_and(|area| matches!(&area.backing, Fill::Own(part) if part.is_writable() && !part.shared));
             if let Some(entry) = entries.get_mut((page / PAGE_SIZE - first) as usize) {
                 *entry = PRESENT | if is_private { EXCLUSIVE } else { SHARED };
+            }
+        }
+    }
+    for (start, stop) in residence::put_away(&process.memory, first * PAGE_SIZE, end * PAGE_SIZE) {
+        for page in (start..stop).step_by(PAGE_SIZE as usize) {
+            if let Some(entry) = entries.get_mut((page / PAGE_SIZE - first) as usize) {
+                *entry = SWAPPED;
             }
         }
     }

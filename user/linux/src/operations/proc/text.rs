@@ -304,8 +304,9 @@ fn status_text(process: &mut Process, known: &Known, thread: u64, name: &str, is
         process.identity.groups.iter().for_each(|group| all.push_str(&format!("{group} ")));
     }
     let resident = if is_own { residence::all_resident(&process.memory) / 1024 } else { 0 };
+    let away = if is_own { residence::away_bytes(&process.memory, 0, u64::MAX) / 1024 } else { 0 };
     let locked = if is_own { process.memory.locked.bytes() / 1024 } else { 0 };
-    let _ = write!(all, "\nVmPeak:\t{size:8} kB\nVmSize:\t{size:8} kB\nVmLck:\t{locked:8} kB\nVmHWM:\t{resident:8} kB\nVmRSS:\t{resident:8} kB\nVmData:\t{size:8} kB\nVmStk:\t     132 kB\nVmSwap:\t       0 kB\nThreads:\t{threads}\n");
+    let _ = write!(all, "\nVmPeak:\t{size:8} kB\nVmSize:\t{size:8} kB\nVmLck:\t{locked:8} kB\nVmHWM:\t{resident:8} kB\nVmRSS:\t{resident:8} kB\nVmData:\t{size:8} kB\nVmStk:\t     132 kB\nVmSwap:\t{away:8} kB\nThreads:\t{threads}\n");
     let (pending, shared, mask) = if is_own { (thread_shown(process, thread).pending.set(), process.signals.pending.set(), thread_shown(process, thread).mask) } else { (0, 0, 0) };
     let caught = if is_own { process.signals.handled() } else { 0 };
     let ignored = if is_own { process.signals.ignored() } else { known.ignored };

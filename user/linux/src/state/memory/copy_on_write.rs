@@ -16,6 +16,7 @@ use crate::services::segment::Segment;
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::{AtFork, Fill, Late, Part, effective, read_only};
+use crate::state::memory::pageable;
 use crate::state::memory::promised::{self, KnownPart};
 use alloc::vec::Vec;
 use nacre_abi::state::MappingState;
@@ -89,13 +90,15 @@ impl Part {
 
 impl Memory {
     /// Lets what is large and private be copied only when it is written, here and in a child that
-    /// is shown it now. `is_used` tells what is copied at once all the same.
+    /// is shown it now. `is_used` tells what is copied at once all the same. So are pages that are
+    /// kept in memory: they are the parent's alone.
     pub fn make_lazy(&mut self, is_used: impl Fn(&Area<Fill>) -> bool) -> Result<(), Errno> {
         for area in self.map.areas_mut() {
-            let used = is_used(area);
+            let (used, is_locked) = (is_used(area), self.locked.touches(area.start, area.end));
             if let Fill::Own(part) = &mut area.backing
                 && part.can_wait()
                 && !used
+                && !(is_locked && pageable::goes(part))
             {
                 part.make_lazy()?;
                 self.lazy.any = true;

@@ -9,6 +9,8 @@ use alloc::vec::Vec;
 pub struct Locked {
     ranges: BTreeMap<u64, u64>,
     pub has_future: bool,
+    /// Pages that are mapped from now on are locked once they are touched.
+    pub is_later: bool,
 }
 
 impl Locked {
@@ -24,6 +26,24 @@ impl Locked {
     /// All bytes that are.
     pub fn bytes(&self) -> u64 {
         self.within(0, u64::MAX)
+    }
+
+    /// All ranges that are locked.
+    pub fn all(&self) -> Vec<(u64, u64)> {
+        self.ranges.iter().map(|(start, end)| (*start, *end)).collect()
+    }
+
+    /// Parts of a range that are not locked.
+    pub fn gaps(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+        let mut locked: Vec<(u64, u64)> = self.overlapping(start, end).collect();
+        locked.reverse();
+        let (mut gaps, mut at) = (Vec::new(), start);
+        for (from, to) in locked {
+            gaps.extend((at < from).then_some((at, from)));
+            at = to;
+        }
+        gaps.extend((at < end).then_some((at, end)));
+        gaps
     }
 
     /// Returns true if any byte of the range is locked.
@@ -58,13 +78,6 @@ impl Locked {
         self.forget(start, end);
         moved.into_iter().for_each(|(from, until)| self.add(to + (from - start), to + (until - start)));
     }
-
-    /// A range was mapped, to be locked or not.
-    pub fn mapped(&mut self, start: u64, end: u64, is_locked: bool) {
-        if is_locked || self.has_future {
-            self.add(start, end);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -80,6 +93,8 @@ mod tests {
         locked.forget(12, 18);
         assert_eq!(locked.bytes(), 14);
         assert!(locked.touches(11, 13) && !locked.touches(12, 18) && locked.touches(17, 19));
+        assert_eq!(locked.gaps(11, 40), [(12, 18), (30, 40)]);
+        assert_eq!(locked.gaps(20, 30), []);
         locked.follow(11, 19, 111);
         assert_eq!(locked.ranges.into_iter().collect::<Vec<_>>(), [(10, 11), (19, 30), (111, 112), (118, 119)]);
     }

@@ -164,6 +164,12 @@ impl Part {
         Some((segment.clone(), self.state.offset))
     }
 
+    /// Returns true for private memory that is no file's, nor a copy of one.
+    pub fn is_anonymous(&self) -> bool {
+        let is_own = self.writable || self.segment.as_ref().is_some_and(|segment| segment.port().is_some());
+        !self.shared && self.origin.is_none() && is_own
+    }
+
     /// Returns true if the memory is the process's own, or shared, and may be written.
     pub fn is_writable(&self) -> bool {
         self.writable

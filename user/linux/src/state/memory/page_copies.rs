@@ -141,6 +141,11 @@ impl Pages {
 }
 
 impl PageCopy {
+    /// Returns the segment and offset of the copy.
+    pub fn place(&self) -> (&Rc<Segment>, u64) {
+        (&self.segment, self.state.offset)
+    }
+
     /// A page of a segment, from `offset` on, to be written at `place`. The program does not see it
     /// yet.
     pub fn prepare(segment: Rc<Segment>, offset: u64, place: u64) -> Result<PageCopy, Errno> {

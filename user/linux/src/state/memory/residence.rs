@@ -1,13 +1,15 @@
 //! Which pages of the program's memory are there, as far as the kernel knows.
 //!
 //! A page that nobody has touched since it was zeros takes no work to be there, and counts as not
-//! there, as on Linux. A page that a pager has put away is not told from one that is there.
+//! there, as on Linux. Where pages may go, their server knows which are there.
 
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::{Fill, Part};
+use crate::state::memory::pageable;
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_proto::flags::{PAGE_AWAY, PAGE_HERE};
 use nacre_sys::memory;
 
 /// Adds the pages of an area between two addresses that are there, in runs.
@@ -17,6 +19,7 @@ fn add_runs(runs: &mut Vec<(u64, u64)>, area: &Area<Fill>, start: u64, end: u64)
         Fill::Own(part) if part.is_telling() => {
             runs.extend(part.present(start, end).map(|page| (page, page + PAGE_SIZE)));
         }
+        Fill::Own(part) if pageable::add_in_state(part, start, end, PAGE_HERE as u8, runs) => {}
         Fill::Own(part) => runs.extend(part_runs(part, start, end)),
         Fill::Library(_) => add_touched(runs, start, end),
     }
@@ -56,6 +59,22 @@ pub fn resident(memory: &Memory, start: u64, end: u64) -> Vec<(u64, u64)> {
         add_runs(&mut runs, area, area.start.max(start), area.end.min(end));
     }
     runs
+}
+
+/// Returns the pages of a range that were put away, in runs.
+pub fn put_away(memory: &Memory, start: u64, end: u64) -> Vec<(u64, u64)> {
+    let mut runs = Vec::new();
+    for area in memory.map.from(start).take_while(|area| area.start < end) {
+        if let Fill::Own(part) = &area.backing {
+            pageable::add_in_state(part, area.start.max(start), area.end.min(end), PAGE_AWAY as u8, &mut runs);
+        }
+    }
+    runs
+}
+
+/// Returns the number of bytes of a range that were put away.
+pub fn away_bytes(memory: &Memory, start: u64, end: u64) -> u64 {
+    put_away(memory, start, end).iter().map(|(start, end)| end - start).sum()
 }
 
 /// Returns the number of bytes of a range that are there.
