@@ -42,7 +42,7 @@ pub fn manual_pages(arguments: &ManArguments) -> Outcome<i32> {
 
 /// Returns a monitor's command line, as a manual page describes it.
 fn monitor(manifest: &Manifest) -> Command {
-    let program = Arg::new("PROGRAM").required(true).help("Program that runs inside, or another monitor");
+    let program = Arg::new("PROGRAM").required(manifest.programs != Programs::Optional).help("Program that runs inside, or another monitor");
     let others = match manifest.programs {
         Programs::One | Programs::Optional | Programs::Behind(_) => "Arguments of the program",
         Programs::Several => "Arguments of the program. A word `:` begins the next program and its options",

@@ -1,9 +1,9 @@
 //! The memory that an environment lives in: a window of ours, with segments in it, each shown by a
 //! region of ours.
 
-use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_ALL;
 use nacre_abi::{Call, PAGE_SIZE, Rights, Status};
+use nacre_dataspaces::extents::Extents;
 use nacre_nest::SpawnError;
 use nacre_nest::supply;
 use nacre_proto::Errno;
@@ -22,6 +22,7 @@ const TABLES: u64 = 16 << 20;
 pub struct Arena {
     all: Window,
     size: u64,
+    free: Extents,
 }
 
 impl Arena {
@@ -29,7 +30,8 @@ impl Arena {
     pub fn take(size: u64) -> Result<Arena, Errno> {
         let total = size + DESK + TABLES;
         let (start, _) = Segment::map(START, total, Rights::OBJECTS.union(Rights::EXECUTE))?.leak();
-        let arena = Arena { all: Window::new(start, total).ok_or(Errno::ENOMEM)?, size };
+        let free = Extents::new(size / PAGE_SIZE);
+        let arena = Arena { all: Window::new(start, total).ok_or(Errno::ENOMEM)?, size, free };
         for number in 0..3 {
             Reference::create(arena.slots() + 64 * number)?;
         }
@@ -59,6 +61,23 @@ impl Arena {
     /// The window of a part of the arena.
     pub fn window(&self, offset: u64, size: u64) -> Option<Window> {
         self.all.part(offset, size)
+    }
+
+    /// Gives back the addresses of a piece.
+    pub fn give(&mut self, offset: u64, size: u64) {
+        self.free.give(offset / PAGE_SIZE, size / PAGE_SIZE);
+    }
+
+    /// Notes which pieces are taken: these ranges, in order, and none over another.
+    pub fn set_taken(&mut self, ranges: impl Iterator<Item = (u64, u64)>) {
+        self.free = Extents::new(0);
+        let mut start = 0;
+        for (offset, size) in ranges.chain([(self.size, 0)]) {
+            if offset > start {
+                self.give(start, offset - start);
+            }
+            start = offset + size;
+        }
     }
 
     /// A region of a part of the arena.
@@ -98,36 +117,24 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Takes zeroed memory beside `taken`, which is not in order.
-    pub fn take<'a>(arena: &Arena, taken: impl Iterator<Item = &'a Piece>, size: u64) -> Result<Piece, Errno> {
-        let size = size.checked_next_multiple_of(PAGE_SIZE).filter(|size| *size > 0 && *size <= arena.size()).ok_or(Errno::ENOMEM)?;
-        let mut ranges = Vec::new();
-        for piece in taken {
-            ranges.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
-            ranges.push((piece.offset, piece.size));
+    /// Takes zeroed memory.
+    pub fn take(arena: &mut Arena, size: u64) -> Result<Piece, Errno> {
+        let size = size.checked_next_multiple_of(PAGE_SIZE).filter(|size| *size > 0).ok_or(Errno::ENOMEM)?;
+        let offset = arena.free.take(size / PAGE_SIZE).ok_or(Errno::ENOMEM)? * PAGE_SIZE;
+        let made = nacre_sys::memory::clear(START + offset, size).map_err(Errno::from).and_then(|()| arena.region(offset, size));
+        match made {
+            Ok(region) => Ok(Piece { offset, size, region }),
+            Err(errno) => {
+                arena.give(offset, size);
+                Err(errno)
+            }
         }
-        let offset = place(ranges, size, arena.size()).ok_or(Errno::ENOMEM)?;
-        nacre_sys::memory::clear(START + offset, size)?;
-        Ok(Piece { offset, size, region: arena.region(offset, size)? })
     }
 
     /// A reference to the region, to give away.
     pub fn reference(&self) -> Result<OwnedReference, Errno> {
         Ok(self.region.new_reference(REFERENCE_ALL)?)
     }
-}
-
-/// The lowest place for `size` bytes beside ranges of an arena.
-fn place(mut ranges: Vec<(u64, u64)>, size: u64, all: u64) -> Option<u64> {
-    ranges.sort_unstable();
-    let mut start = 0;
-    for (offset, length) in ranges {
-        if offset - start >= size {
-            break;
-        }
-        start = offset + length;
-    }
-    (start + size <= all).then_some(start)
 }
 
 /// Memory for the first program of the environment: it stays.
@@ -151,19 +158,5 @@ impl supply::Segment for First {
 
     fn region(&self) -> Region {
         self.region
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::place;
-
-    #[test]
-    fn the_lowest_hole_that_is_large_enough_is_taken() {
-        assert_eq!(place(vec![], 10, 10), Some(0));
-        assert_eq!(place(vec![], 11, 10), None);
-        assert_eq!(place(vec![(20, 10), (0, 10)], 10, 100), Some(10));
-        assert_eq!(place(vec![(20, 10), (0, 10)], 11, 100), Some(30));
-        assert_eq!(place(vec![(20, 80), (0, 10)], 11, 100), None);
     }
 }

@@ -45,9 +45,12 @@ impl Changes {
         self.is_incomplete
     }
 
-    /// Returns the files at the paths now, each directory before what lies in it.
-    pub fn collect(&self, files: Reference) -> Vec<Change> {
-        self.paths.iter().filter_map(|path| look(files, path)).collect()
+    /// Returns the files at the paths now, each directory before what lies in it, and the number of
+    /// those that cannot be kept: special files, and those that are too large or may not be read.
+    pub fn collect(&self, files: Reference) -> (Vec<Change>, usize) {
+        let found: Vec<Change> = self.paths.iter().filter_map(|path| look(files, path)).collect();
+        let missing = self.paths.len() - found.len();
+        (found, missing)
     }
 }
 
@@ -104,7 +107,7 @@ fn make(files: Reference, change: &Change) -> Result<(), Errno> {
             write_whole(opened.handle(), &change.contents)?;
         }
     }
-    directory::set_mode_at(files, mode, AT_SYMLINK_NOFOLLOW, path).map(drop).or(Ok(()))
+    directory::set_mode_at(files, mode, 0, path).map(drop)
 }
 
 /// All that is in a file; `None` if it is no regular file, is not open for reading, or has more

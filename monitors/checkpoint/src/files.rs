@@ -69,7 +69,7 @@ impl Images {
 fn write_all(file: Reference, at: &mut u64, mut bytes: &[u8]) -> Result<(), Fault> {
     while !bytes.is_empty() {
         let count = file::write(file, *at, bytes).map_err(|_| Fault::File)?.count as usize;
-        bytes = bytes.get(count.max(1)..).ok_or(Fault::File)?;
+        bytes = bytes.get(count..).filter(|_| count > 0).ok_or(Fault::File)?;
         *at += count as u64;
     }
     Ok(())

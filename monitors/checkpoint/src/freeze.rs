@@ -36,7 +36,7 @@ pub fn frame(outside: &Outside) -> Frame {
         let mut all = Vec::from([entry.port.handle().address()]);
         if let What::Segment(piece, conditions) = &entry.what {
             all.push(piece.region.handle().address());
-            all.extend(conditions.iter().map(|(_, condition)| condition.handle().address()));
+            all.extend(conditions.values().map(|condition| condition.handle().address()));
         }
         all
     });
@@ -45,17 +45,16 @@ pub fn frame(outside: &Outside) -> Frame {
     Frame { start: crate::arena::START, size, outside: known.collect(), buffer: arena.buffer(), slots: arena.slots(), pool: arena.tables() }
 }
 
-/// Stops all threads; those that ran.
-fn stop(life: &mut Life) -> Result<Vec<u64>, String> {
-    let mut running = Vec::new();
+/// Stops all threads; those that ran are added to `running`, whether all could be stopped or not.
+fn stop(life: &mut Life, running: &mut Vec<u64>) -> Result<(), String> {
     loop {
         let frame = frame(&life.outside);
         // A thread that was not stopped yet may have made others.
-        let more = frame.stop(&mut life.outside.arena).map_err(said("stopping"))?;
-        if more.is_empty() {
-            return Ok(running);
+        let before = running.len();
+        frame.stop(&mut life.outside.arena, running).map_err(said("stopping"))?;
+        if running.len() == before {
+            return Ok(());
         }
-        running.extend(more);
     }
 }
 
@@ -75,6 +74,8 @@ pub struct Figures {
     pub objects: usize,
     /// Pages that were written.
     pub pages: u64,
+    /// Files that were changed and are not in the image.
+    pub missing: usize,
     /// Ticks for which it stood still.
     pub ticks: u64,
 }
@@ -82,18 +83,18 @@ pub struct Figures {
 /// Freezes the environment into an image, which `sink` takes. It goes on afterwards, whether it
 /// could be written or not.
 pub fn freeze(life: &mut Life, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
-    // Whoever was served has its answer before the freeze.
-    life.serve_all()?;
-    let started = nacre_sys::clock::ticks();
-    let running = stop(life)?;
-    life.serve_all()?;
-    let written = if life.outside.ended.is_none() { write(life, &running, sink) } else { Err(String::from("the program has ended")) };
+    let (started, mut running) = (nacre_sys::clock::ticks(), Vec::new());
+    let written = stop(life, &mut running).and_then(|()| {
+        // Who has asked is answered: nobody asks any more.
+        life.serve_all()?;
+        if life.outside.ended.is_some() { Err(String::from("the program has ended")) } else { write(life, &running, sink) }
+    });
     go_on(life, &running)?;
-    let (objects, pages) = written?;
-    Ok(Figures { objects, pages, ticks: nacre_sys::clock::ticks() - started })
+    let (objects, pages, missing) = written?;
+    Ok(Figures { objects, pages, missing, ticks: nacre_sys::clock::ticks() - started })
 }
 
-fn write(life: &mut Life, running: &[u64], sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(usize, u64), String> {
+fn write(life: &mut Life, running: &[u64], sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(usize, u64, usize), String> {
     let frame = frame(&life.outside);
     let outside = &mut life.outside;
     let objects = frame.objects(&mut outside.arena).map_err(said("reading objects"))?;
@@ -101,6 +102,7 @@ fn write(life: &mut Life, running: &[u64], sink: impl FnMut(&[u8]) -> Result<(),
     let running: Vec<u64> = running.iter().copied().filter(|thread| threads.contains(thread)).collect();
     let pages = contents(&frame, outside, &objects);
     let (frozen_at, now) = time();
+    let (changes, missing) = outside.changes.collect(outside.files());
     let facts = Facts {
         command: life.command.clone(),
         size: frame.size,
@@ -110,7 +112,7 @@ fn write(life: &mut Life, running: &[u64], sink: impl FnMut(&[u8]) -> Result<(),
         ports: ports(&frame, outside)?,
         running,
         waiting: waiting(&frame, outside)?,
-        changes: outside.changes.collect(outside.files()),
+        changes,
         pages: pages.len() as u64,
         objects,
     };
@@ -125,7 +127,7 @@ fn write(life: &mut Life, running: &[u64], sink: impl FnMut(&[u8]) -> Result<(),
         writer.pages(some, &bytes[..some.len() * PAGE_SIZE as usize]).map_err(failed)?;
     }
     writer.end().map_err(failed)?;
-    Ok((count, pages.len() as u64))
+    Ok((count, pages.len() as u64, missing))
 }
 
 /// The pages that hold anything but zeros, by their distances.
@@ -156,7 +158,7 @@ fn ports(frame: &Frame, outside: &mut Outside) -> Result<Vec<Option<Port>>, Stri
         ports.push(Some(match &entry.what {
             What::Parent => Port::Parent,
             What::Pool => Port::Pool,
-            What::Segment(piece, conditions) => Port::Segment(piece.offset, piece.size, conditions.iter().map(|(offset, _)| *offset).collect()),
+            What::Segment(piece, conditions) => Port::Segment(piece.offset, piece.size, conditions.keys().copied().collect()),
             What::Outside(original, source) => Port::Outside(source.record(original.as_ref().map(|original| original.handle()))),
             What::Told(port) => {
                 let port = port.handle().0;
@@ -172,11 +174,12 @@ fn waiting(frame: &Frame, outside: &mut Outside) -> Result<Vec<Waiting>, String>
     for number in 0..outside.waiters.all.len() {
         let waiter = &outside.waiters.all[number];
         let (port, label, words, bytes, reply) = (waiter.port, waiter.label, waiter.words, waiter.bytes.clone(), waiter.reply.handle().0);
+        let given = waiter.given.clone();
         if waiter.reply.is_null().unwrap_or(true) {
             continue;
         }
         let client = frame.client_of(&mut outside.arena, reply).map_err(said("a client that waits"))?;
-        all.push(Waiting { port, client, label, words, bytes });
+        all.push(Waiting { port, client, label, words, bytes, given });
     }
     Ok(all)
 }

@@ -23,6 +23,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use arena::Arena;
 use files::Images;
+use freeze::Figures;
 use life::Life;
 use manifest::MANIFEST;
 use nacre_abi::PAGE_SIZE;
@@ -85,6 +86,19 @@ fn go_on(path: &[u8], arguments: &Arguments) -> Result<Life, String> {
     Ok(life)
 }
 
+/// Tells of a freeze: what is not in the image, and figures if they are wanted.
+fn tell(life: &Life, figures: &Figures, has_figures: bool) {
+    if figures.missing > 0 {
+        complain(NAME, &format!("{} files that the program has changed are not in the image: too large, special, or not to be read", figures.missing));
+    }
+    if life.outside.changes.is_incomplete() {
+        complain(NAME, "the program has changed more files than are remembered; not all are in the image");
+    }
+    if has_figures {
+        complain(NAME, &format!("frozen: {} objects, {} pages, {} ticks", figures.objects, figures.pages, figures.ticks));
+    }
+}
+
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let images = options.output.map(|path| Images::new(&arguments.absolute(path), path)).transpose()?;
     let mut life = match options.thaw {
@@ -102,8 +116,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
         }
         if let Some(images) = &images {
             match images.write(&mut life) {
-                Ok(figures) if options.stats => complain(NAME, &format!("frozen: {} objects, {} pages, {} ticks", figures.objects, figures.pages, figures.ticks)),
-                Ok(_) => {}
+                Ok(figures) => tell(&life, &figures, options.stats),
                 Err(why) => complain(NAME, &why),
             }
             if options.ends {

@@ -2,7 +2,7 @@
 
 use crate::changes::read_whole;
 use alloc::vec::Vec;
-use nacre_proto::flags::{KEEP_FLAGS, O_CREAT, O_EXCL, O_RDONLY, O_TRUNC, SEEK_CUR, SEEK_SET, SERVICE_FILES};
+use nacre_proto::flags::{KEEP_FLAGS, O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_TRUNC, SEEK_CUR, SEEK_SET, SERVICE_FILES};
 use nacre_proto::{Errno, directory, file, parent};
 use nacre_snapshot::image::Origin;
 use nacre_sys::{OwnedReference, Reference};
@@ -48,7 +48,7 @@ impl Source {
             Source::Stream(number) => Origin::Stream(*number),
             Source::File(path, opened) => Origin::File(path.clone(), flags(*opened) & !ONCE, position()),
             Source::Unnamed => match original.and_then(|file| read_whole(file, MAX_UNNAMED)) {
-                Some(contents) => Origin::Unnamed(flags(2) & !ONCE, position(), contents),
+                Some(contents) => Origin::Unnamed(flags(O_RDWR) & !ONCE, position(), contents),
                 None => Origin::Lost(b"a file without a name".to_vec()),
             },
             Source::Program(path) => Origin::Program(path.clone()),

@@ -8,6 +8,7 @@ use crate::arena::{Arena, First, Piece};
 use crate::changes::Changes;
 use crate::origin::Source;
 use crate::waiting::Waiters;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_nest::supply::{self, ResourceSource};
@@ -23,6 +24,8 @@ pub const PARENT: usize = 0;
 pub const WAKE: u64 = u64::MAX >> 1;
 /// Maximum number of ports.
 const MAX_ENTRIES: usize = 65536;
+/// Maximum number of words of a segment that have a condition.
+const MAX_CONDITIONS: usize = 16384;
 
 /// Object that a port of ours stands for.
 pub enum What {
@@ -31,7 +34,7 @@ pub enum What {
     /// A pool: all are one.
     Pool,
     /// A segment, with the conditions of its words.
-    Segment(Piece, Vec<(u64, OwnedCondition)>),
+    Segment(Piece, BTreeMap<u64, OwnedCondition>),
     /// Something of somebody else's; nothing if it could not be got again.
     Outside(Option<OwnedReference>, Source),
     /// A port of the environment's, which something outside notifies through us.
@@ -64,6 +67,9 @@ pub struct Outside {
     pub changes: Changes,
     /// Nanoseconds that its monotonic clock is before ours.
     pub clock_ahead: u64,
+    /// Numbers of the ports, by their addresses.
+    pub places: BTreeMap<u64, u64>,
+    used: u64,
     free: Vec<usize>,
     services: Services,
 }
@@ -94,9 +100,9 @@ impl ResourceSource for Outside {
     }
 
     fn segment(&mut self, size: u64) -> Result<First, SpawnError> {
-        let piece = Piece::take(&self.arena, self.pieces(), size).map_err(|_| SpawnError::TooLarge(size, Some(self.arena.size())))?;
+        let piece = Piece::take(&mut self.arena, size).map_err(|_| SpawnError::TooLarge(size, Some(self.arena.size())))?;
         let first = First::new(&self.arena, &piece)?;
-        let added = self.add(What::Segment(piece, Vec::new())).map_err(|errno| SpawnError::Service("a port", errno))?;
+        let added = self.add(What::Segment(piece, BTreeMap::new())).map_err(|errno| SpawnError::Service("a port", errno))?;
         // Nobody inside knows its port, so it stays.
         added.leak();
         Ok(first)
@@ -111,7 +117,7 @@ impl Outside {
     pub fn new(set: PortSet, arena: Arena, services: Services) -> Result<Outside, Errno> {
         let limit = arena.size();
         let waiters = Waiters::new(set)?;
-        Ok(Outside { set, entries: Vec::new(), arena, limit, ended: None, waiters, changes: Changes::default(), clock_ahead: 0, free: Vec::new(), services })
+        Ok(Outside { set, entries: Vec::new(), arena, limit, ended: None, waiters, changes: Changes::default(), clock_ahead: 0, places: BTreeMap::new(), used: 0, free: Vec::new(), services })
     }
 
     /// The root of the files outside.
@@ -127,32 +133,51 @@ impl Outside {
     /// A port for something: a reference to it.
     pub fn add(&mut self, what: What) -> Result<OwnedReference, Errno> {
         let rights = if matches!(what, What::Told(_)) { REFERENCE_USE | REFERENCE_NOTIFY } else { REFERENCE_USE };
-        let number = match self.free.pop() {
-            Some(number) => number,
-            None if self.entries.len() < MAX_ENTRIES => {
-                self.entries.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
-                self.free.try_reserve(self.entries.len() + 1).map_err(|_| Errno::ENOMEM)?;
-                self.entries.push(None);
-                self.entries.len() - 1
-            }
-            None => return Err(Errno::ENFILE),
-        };
-        let made = OwnedPort::new(number as u64, self.set).and_then(|port| Ok((port.new_reference(rights)?, port)));
+        let made = self.number().and_then(|number| {
+            let port = OwnedPort::new(number as u64, self.set).inspect_err(|_| self.free.push(number))?;
+            let reference = port.new_reference(rights).inspect_err(|_| self.free.push(number))?;
+            Ok((number, port, reference))
+        });
+        let size = if let What::Segment(piece, _) = &what { Some((piece.offset, piece.size)) } else { None };
         match made {
-            Ok((reference, port)) => {
+            Ok((number, port, reference)) => {
+                self.places.insert(port.handle().address(), number as u64);
+                self.used += size.map_or(0, |(_, size)| size);
                 self.entries[number] = Some(Entry { port, what });
                 Ok(reference)
             }
-            Err(status) => {
-                self.free.push(number);
-                Err(status.into())
+            Err(errno) => {
+                if let Some((offset, size)) = size {
+                    self.arena.give(offset, size);
+                }
+                Err(errno)
             }
         }
+    }
+
+    /// A number for one more port.
+    fn number(&mut self) -> Result<usize, Errno> {
+        if let Some(number) = self.free.pop() {
+            return Ok(number);
+        }
+        if self.entries.len() >= MAX_ENTRIES {
+            return Err(Errno::ENFILE);
+        }
+        self.entries.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
+        // To give a number back cannot fail.
+        self.free.try_reserve(self.entries.len() + 1).map_err(|_| Errno::ENOMEM)?;
+        self.entries.push(None);
+        Ok(self.entries.len() - 1)
     }
 
     /// Takes the entries of an image over, as many as there are numbers.
     pub fn take_over(&mut self, entries: Vec<Option<Entry>>) {
         self.free = (0..entries.len()).rev().filter(|number| entries[*number].is_none()).collect();
+        let mut ranges: Vec<(u64, u64)> = entries.iter().flatten().filter_map(|entry| if let What::Segment(piece, _) = &entry.what { Some((piece.offset, piece.size)) } else { None }).collect();
+        ranges.sort_unstable();
+        self.used = ranges.iter().map(|(_, size)| size).sum();
+        self.arena.set_taken(ranges.into_iter());
+        self.places = entries.iter().enumerate().filter_map(|(number, entry)| Some((entry.as_ref()?.port.handle().address(), number as u64))).collect();
         self.entries = entries;
     }
 
@@ -179,9 +204,12 @@ impl Outside {
 
     fn remove(&mut self, word: u64) {
         let Some(entry) = self.entries.get_mut(word as usize).and_then(Option::take) else { return };
+        self.places.remove(&entry.port.handle().address());
         if let What::Segment(piece, _) = &entry.what {
             // The contents go before others get the place.
             let _ = nacre_sys::memory::reclaim(crate::arena::START + piece.offset, piece.size);
+            self.used -= piece.size;
+            self.arena.give(piece.offset, piece.size);
         }
         self.free.push(word as usize);
     }
@@ -228,20 +256,16 @@ impl Outside {
         Ok(([0; 6], Vec::from([self.add(what)?])))
     }
 
-    fn used(&self) -> u64 {
-        self.pieces().map(|piece| piece.size).sum()
-    }
-
     fn pool(&mut self, request: &mut Request<'_>) -> Result<Parts, Errno> {
         use nacre_proto::memory as protocol;
         match request.label() {
             protocol::segment_create::LABEL => {
-                let piece = Piece::take(&self.arena, self.pieces(), request.words()[0])?;
+                let piece = Piece::take(&mut self.arena, request.words()[0])?;
                 let (size, region) = (piece.size, piece.reference()?);
-                Ok(([size, 0, 0, 0, 0, 0], Vec::from([self.add(What::Segment(piece, Vec::new()))?, region])))
+                Ok(([size, 0, 0, 0, 0, 0], Vec::from([self.add(What::Segment(piece, BTreeMap::new()))?, region])))
             }
             protocol::pool_create::LABEL | protocol::share::LABEL => Ok(([0; 6], Vec::from([self.add(What::Pool)?]))),
-            protocol::status::LABEL => Ok(([self.limit, self.used(), 0, 0, 0, 0], Vec::new())),
+            protocol::status::LABEL => Ok(([self.limit, self.used, 0, 0, 0, 0], Vec::new())),
             protocol::pool_destroy::LABEL => Ok(([0; 6], Vec::new())),
             _ => Err(Errno::ENOSYS),
         }
@@ -266,8 +290,8 @@ impl Outside {
             // Nobody waits here, where he would be in the middle of a request: he looks again,
             // until he has a condition.
             segment::wait::LABEL => return Err(Errno::EAGAIN),
-            segment::wake::LABEL => match conditions.iter().find(|(offset, _)| *offset == first) {
-                Some((_, condition)) => condition.handle().signal(second)?,
+            segment::wake::LABEL => match conditions.get(&first) {
+                Some(condition) => condition.handle().signal(second)?,
                 None => 0,
             },
             segment::clear::LABEL | segment::meet::LABEL => return Err(Errno::EINVAL),
@@ -278,14 +302,14 @@ impl Outside {
 }
 
 /// The condition of a word of a segment, which is made if there is none.
-fn meet(conditions: &mut Vec<(u64, OwnedCondition)>, offset: u64) -> Result<Parts, Errno> {
-    let condition = match conditions.iter().find(|(known, _)| *known == offset) {
-        Some((_, condition)) => condition.handle(),
+fn meet(conditions: &mut BTreeMap<u64, OwnedCondition>, offset: u64) -> Result<Parts, Errno> {
+    let condition = match conditions.get(&offset) {
+        Some(condition) => condition.handle(),
+        None if conditions.len() >= MAX_CONDITIONS => return Err(Errno::ENOMEM),
         None => {
-            conditions.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
             let made = OwnedCondition::make(Condition::create)?;
             let handle = made.handle();
-            conditions.push((offset, made));
+            conditions.insert(offset, made);
             handle
         }
     };

@@ -128,7 +128,7 @@ fn connect(facts: &Facts, frame: &nacre_snapshot::Frame, outside: &mut Outside) 
     for waiting in &facts.waiting {
         let reply = OwnedReference::null().map_err(|status| wrong(status.into()))?;
         frame.answer_by(&mut outside.arena, reply.handle().0, waiting.client).map_err(said("a client that waits"))?;
-        outside.waiters.all.push(Waiter { port: waiting.port, reply, label: waiting.label, words: waiting.words, bytes: waiting.bytes.clone() });
+        outside.waiters.all.push(Waiter { port: waiting.port, reply, label: waiting.label, words: waiting.words, bytes: waiting.bytes.clone(), given: waiting.given.clone() });
     }
     Ok(())
 }

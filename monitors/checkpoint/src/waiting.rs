@@ -2,7 +2,7 @@
 //! it does not. A request that is kept is plain data and a reply reference, so it can be frozen.
 
 use crate::origin::{Source, join};
-use crate::outside::{Entry, Outside, Parts, WAKE, What};
+use crate::outside::{Outside, Parts, WAKE, What};
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::message::{MAX_BYTES, MAX_REFERENCES};
@@ -30,6 +30,15 @@ pub struct Waiter {
     pub words: [u64; 6],
     /// Bytes of the message.
     pub bytes: Vec<u8>,
+    /// Numbers of our ports for the things outside that the message brought.
+    pub given: Vec<u64>,
+}
+
+/// Reference that a message brings to something outside.
+struct Brought {
+    /// Number of our port for it, if it is something outside itself.
+    number: Option<u64>,
+    reference: OwnedReference,
 }
 
 /// All that wait, the oldest first.
@@ -84,9 +93,10 @@ impl Outside {
             Outcome::Later => {
                 let Asked { label, words, bytes } = asked;
                 let bytes = bytes.to_vec();
+                let given = given.iter().filter_map(|brought| brought.number).collect();
                 self.waiters.all.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
                 let reply = request.detach()?;
-                self.waiters.all.push(Waiter { port: word, reply, label, words, bytes });
+                self.waiters.all.push(Waiter { port: word, reply, label, words, bytes, given });
                 Ok(None)
             }
         }
@@ -100,7 +110,7 @@ impl Outside {
                 continue;
             }
             let asked = Asked { label: waiter.label, words: waiter.words, bytes: &waiter.bytes };
-            let outcome = self.try_now(waiter.port, &asked, &[]);
+            let outcome = self.brought_again(&waiter.given).and_then(|given| self.try_now(waiter.port, &asked, &given));
             let Waiter { reply, .. } = match outcome {
                 Ok(Outcome::Later) => {
                     self.waiters.all.push(waiter);
@@ -118,6 +128,15 @@ impl Outside {
         }
     }
 
+    /// References to things outside, by the numbers of our ports for them.
+    fn brought_again(&self, numbers: &[u64]) -> Result<Vec<Brought>, Errno> {
+        let again = |number: &u64| {
+            let (original, _) = self.original(*number)?;
+            Ok(Brought { number: Some(*number), reference: OwnedReference::copy_of(original, REFERENCE_USE)? })
+        };
+        numbers.iter().map(again).collect()
+    }
+
     fn original(&self, word: u64) -> Result<(Reference, &Source), Errno> {
         match self.entry(word).map(|entry| &entry.what) {
             Some(What::Outside(Some(original), source)) => Ok((original.handle(), source)),
@@ -125,7 +144,7 @@ impl Outside {
         }
     }
 
-    fn try_now(&mut self, word: u64, asked: &Asked<'_>, given: &[OwnedReference]) -> Result<Outcome, Errno> {
+    fn try_now(&mut self, word: u64, asked: &Asked<'_>, given: &[Brought]) -> Result<Outcome, Errno> {
         let (original, source) = self.original(word)?;
         if *source == Source::Service(SERVICE_CLOCK) {
             return self.time(original, asked);
@@ -139,8 +158,7 @@ impl Outside {
             _ => {}
         }
         match self.send(word, &Asked { words, ..*asked }, given) {
-            // What is given is not kept, so who waits for a lock of a process asks again.
-            Err(Errno::EAGAIN) if words != asked.words && given.is_empty() => Ok(Outcome::Later),
+            Err(Errno::EAGAIN) if words != asked.words => Ok(Outcome::Later),
             outcome => outcome,
         }
     }
@@ -180,13 +198,13 @@ impl Outside {
 
     /// References for something outside: its own objects, where ours stand for them, and ports of
     /// ours for ports of the environment.
-    fn translate(&mut self, request: &mut Request<'_>) -> Result<Vec<OwnedReference>, Errno> {
+    fn translate(&mut self, request: &mut Request<'_>) -> Result<Vec<Brought>, Errno> {
         let count = request.references().len();
         let mut given = Vec::new();
         for number in 0..count {
             let reference = request.references()[number];
-            if let Some(original) = self.behind(reference)? {
-                given.push(OwnedReference::copy_of(original, REFERENCE_USE)?);
+            if let Some((number, original)) = self.behind(reference)? {
+                given.push(Brought { number: Some(number), reference: OwnedReference::copy_of(original, REFERENCE_USE)? });
                 continue;
             }
             let is_told = matches!(request.label(), file::watch::LABEL | terminal::attend::LABEL);
@@ -194,28 +212,26 @@ impl Outside {
                 return Err(Errno::ENODEV);
             }
             let kept = request.keep(number)?;
-            given.push(self.add(What::Told(kept))?);
+            given.push(Brought { number: None, reference: self.add(What::Told(kept))? });
         }
         Ok(given)
     }
 
-    /// Returns the object of somebody else's behind a reference that leads to a port of ours.
-    fn behind(&self, reference: Reference) -> Result<Option<Reference>, Errno> {
+    /// Returns the object of somebody else's behind a reference that leads to a port of ours, and
+    /// the number of that port.
+    fn behind(&self, reference: Reference) -> Result<Option<(u64, Reference)>, Errno> {
         let Some(revealed) = reference.reveal(FIRST_ADDRESS, LAST_ADDRESS - FIRST_ADDRESS)? else { return Ok(None) };
-        let found = self.entries.iter().flatten().find(|entry| entry.port.handle().address() == revealed.address);
-        match found {
-            Some(Entry { what: What::Outside(Some(original), _), .. }) => Ok(Some(original.handle())),
-            Some(_) => Err(Errno::EXDEV),
-            None => Ok(None),
-        }
+        let Some(number) = self.places.get(&revealed.address) else { return Ok(None) };
+        let (original, _) = self.original(*number).map_err(|_| Errno::EXDEV)?;
+        Ok(Some((*number, original)))
     }
 
-    fn send(&mut self, word: u64, asked: &Asked<'_>, given: &[OwnedReference]) -> Result<Outcome, Errno> {
+    fn send(&mut self, word: u64, asked: &Asked<'_>, given: &[Brought]) -> Result<Outcome, Errno> {
         let (original, source) = self.original(word)?;
         let place = source.path().map(<[u8]>::to_vec);
         let slots = (0..MAX_REFERENCES).map(|_| OwnedReference::null()).collect::<Result<Vec<_>, _>>()?;
         let handles: Vec<Reference> = slots.iter().map(OwnedReference::handle).collect();
-        let sent: Vec<Reference> = given.iter().map(OwnedReference::handle).collect();
+        let sent: Vec<Reference> = given.iter().map(|brought| brought.reference.handle()).collect();
         let mut bytes = vec![0; MAX_BYTES as usize];
         let message = Message { references: &sent, ..Message::new(asked.label, asked.words).with_bytes(asked.bytes) };
         let reply = ipc::call(original, &message, Buffers::new(&mut bytes[..], &handles), FOREVER)?;

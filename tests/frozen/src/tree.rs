@@ -167,11 +167,11 @@ impl Tree {
         let mut running = Vec::new();
         loop {
             // A thread that was not stopped yet may have made others.
-            let more = frame.stop(&mut System).map_err(said("stop"))?;
-            if more.is_empty() {
+            let before = running.len();
+            frame.stop(&mut System, &mut running).map_err(said("stop"))?;
+            if running.len() == before {
                 break;
             }
-            running.extend(more);
         }
         while self.serve(1)? {}
         let frame = self.frame();

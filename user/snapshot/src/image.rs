@@ -76,6 +76,8 @@ pub struct Waiting {
     pub words: [u64; 6],
     /// Bytes of the message.
     pub bytes: Vec<u8>,
+    /// Numbers of the ports of things outside that the message brought.
+    pub given: Vec<u64>,
 }
 
 /// A file that the environment has made or changed.

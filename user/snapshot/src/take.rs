@@ -1,7 +1,7 @@
 //! Reading out: all threads are stopped first, so that nothing changes while the rest is read.
 
 use crate::{Access, Frame, Object, PAGE, Place, Snapshot, Trouble, must, state_words, verbs};
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use nacre_abi::object::TargetType;
 use nacre_abi::state::{ReferenceState, ThreadState};
@@ -9,6 +9,9 @@ use nacre_abi::{Call, Code, ObjectType, Status};
 
 /// Word of a thread's state that holds the number of FPU bytes behind it.
 const FPU_SIZE_WORD: u64 = core::mem::offset_of!(ThreadState, fpu_size) as u64;
+/// Numbers of the objects outside, by their addresses.
+type Known = BTreeMap<u64, usize>;
+
 /// Maximum of entries of a list that the buffer holds.
 const ENTRIES: u64 = 64;
 
@@ -27,9 +30,9 @@ impl Frame {
         Ok(found)
     }
 
-    /// Stops every thread; those that were not stopped before.
-    pub fn stop(&self, access: &mut impl Access) -> Result<Vec<u64>, Trouble> {
-        let mut running = Vec::new();
+    /// Stops every thread. Those that were not stopped before are added to `running`, also those
+    /// before one that could not be.
+    pub fn stop(&self, access: &mut impl Access, running: &mut Vec<u64>) -> Result<(), Trouble> {
         for (offset, kind) in self.list(access)? {
             let thread = self.start + offset;
             let arguments = [thread, self.buffer, ThreadState::SIZE, 0, 0, 0, 0, 0];
@@ -38,12 +41,13 @@ impl Frame {
                 running.push(offset);
             }
         }
-        Ok(running)
+        Ok(())
     }
 
     /// Reads the whole environment out, whose threads are stopped from then on.
     pub fn take(&self, access: &mut impl Access) -> Result<Snapshot, Trouble> {
-        let running = self.stop(access)?;
+        let mut running = Vec::new();
+        self.stop(access, &mut running)?;
         let objects = self.objects(access)?;
         let pages = self.plain_pages(&objects).filter(|page| self.is_ours(access, self.start + page)).collect::<Vec<_>>().into_iter();
         let pages = pages.map(|page| (page, (0..PAGE).step_by(8).map(|byte| access.read(self.start + page + byte)).collect())).collect();
@@ -52,7 +56,8 @@ impl Frame {
 
     /// The objects of the environment, whose threads are stopped.
     pub fn objects(&self, access: &mut impl Access) -> Result<Vec<Object>, Trouble> {
-        self.list(access)?.into_iter().map(|(offset, kind)| self.object(access, offset, kind)).collect()
+        let known = self.known();
+        self.list(access)?.into_iter().map(|(offset, kind)| self.object(access, &known, offset, kind)).collect()
     }
 
     /// The pages without objects, by their distance from the start. Some may belong to the tables
@@ -68,12 +73,12 @@ impl Frame {
         let array = self.buffer + PAGE;
         (0..8).for_each(|word| access.write(array + 8 * word, if word == 0 { self.slots } else { 0 }));
         must(access, Call::ReferenceGetState, &[reply, self.buffer, ReferenceState::SIZE, array])?;
-        self.place_of(access, self.slots, 0)
+        self.place_of(access, &self.known(), self.slots, 0)
     }
 
     /// Returns the target of a reference of the caller's own.
     pub fn target_of(&self, access: &mut impl Access, reference: u64) -> Result<Place, Trouble> {
-        self.place_of(access, reference, 0)
+        self.place_of(access, &self.known(), reference, 0)
     }
 
     /// Returns true if a page without objects is plain memory. A page that a space has for its
@@ -84,7 +89,12 @@ impl Frame {
         access.call(Call::ReferenceSetState, arguments).0 != Status::argument(Code::BadAddress, 2)
     }
 
-    fn object(&self, access: &mut impl Access, offset: u64, kind: ObjectType) -> Result<Object, Trouble> {
+    /// The objects outside, by their addresses.
+    fn known(&self) -> Known {
+        self.outside.iter().enumerate().map(|(number, address)| (*address, number)).collect()
+    }
+
+    fn object(&self, access: &mut impl Access, known: &Known, offset: u64, kind: ObjectType) -> Result<Object, Trouble> {
         let (at, slots) = (self.start + offset, [0, 1, 2].map(|slot| self.slots + 64 * slot));
         for slot in slots {
             self.clear(access, slot)?;
@@ -99,10 +109,10 @@ impl Frame {
         let is_named = kind == ObjectType::Reference && words[1] != TargetType::Null as u64 && words[1] != TargetType::Reply as u64;
         let mut links = [Place::Nothing; 3];
         if is_named {
-            links[0] = self.place_of(access, at, offset)?;
+            links[0] = self.place_of(access, known, at, offset)?;
         } else {
             for (link, slot) in links.iter_mut().zip(slots) {
-                *link = self.place_of(access, slot, offset)?;
+                *link = self.place_of(access, known, slot, offset)?;
             }
         }
         Ok(Object { offset, kind, words, links })
@@ -116,7 +126,7 @@ impl Frame {
     }
 
     /// Returns the target of a reference.
-    fn place_of(&self, access: &mut impl Access, reference: u64, offset: u64) -> Result<Place, Trouble> {
+    fn place_of(&self, access: &mut impl Access, known: &Known, reference: u64, offset: u64) -> Result<Place, Trouble> {
         let state = self.buffer + PAGE + 512;
         must(access, Call::ReferenceGetState, &[reference, state, ReferenceState::SIZE, 0])?;
         if access.read(state + 8) == TargetType::Null as u64 {
@@ -126,11 +136,8 @@ impl Frame {
         if found != 0 {
             return Ok(Place::Inside(found - self.start));
         }
-        for (number, outside) in self.outside.iter().enumerate() {
-            if must(access, Call::ReferenceReveal, &[reference, *outside, 64])?.0 != 0 {
-                return Ok(Place::Outside(number));
-            }
-        }
-        Err(Trouble::Unknown(offset))
+        let (Some(first), Some(last)) = (known.first_key_value(), known.last_key_value()) else { return Err(Trouble::Unknown(offset)) };
+        let (found, _) = must(access, Call::ReferenceReveal, &[reference, *first.0, last.0 - first.0 + 1])?;
+        known.get(&found).map(|number| Place::Outside(*number)).ok_or(Trouble::Unknown(offset))
     }
 }
