@@ -293,7 +293,8 @@ impl Stage {
     fn disturb(&mut self, disturbance: Disturbance) {
         self.note();
         if disturbance == Disturbance::Stop {
-            let running = self.frame.stop(&mut Root(&self.world)).expect("stop");
+            let mut running = Vec::new();
+            self.frame.stop(&mut Root(&self.world), &mut running).expect("stop");
             check(&self.world);
             running.into_iter().for_each(|thread| self.ok(Call::ThreadStart, &[self.frame.start + thread]));
             return check(&self.world);
