@@ -1,7 +1,7 @@
 //! The memory that an environment lives in: a window of ours, with segments in it, each shown by a
 //! region of ours.
 
-use nacre_abi::rights::REFERENCE_ALL;
+use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Call, PAGE_SIZE, Rights, Status};
 use nacre_dataspaces::extents::Extents;
 use nacre_nest::SpawnError;
@@ -81,8 +81,9 @@ impl Arena {
     }
 
     /// A region of a part of the arena.
-    pub fn region(&self, offset: u64, size: u64) -> Result<OwnedRegion, Errno> {
-        Ok(OwnedRegion::new(Space::OWN, START + offset, size, Rights::ALL, Reference::NONE)?)
+    pub fn region(&self, offset: u64, size: u64, holds_objects: bool) -> Result<OwnedRegion, Errno> {
+        let rights = if holds_objects { Rights::ALL } else { Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE) };
+        Ok(OwnedRegion::new(Space::OWN, START + offset, size, rights, Reference::NONE)?)
     }
 }
 
@@ -112,18 +113,21 @@ pub struct Piece {
     pub offset: u64,
     /// Size in bytes.
     pub size: u64,
+    /// Number of the pool that it was taken from.
+    pub pool: u64,
+    /// The piece may hold kernel objects. Servers inside share other memory with their clients.
+    pub holds_objects: bool,
     /// Region of the piece.
     pub region: OwnedRegion,
 }
 
 impl Piece {
-    /// Takes zeroed memory.
-    pub fn take(arena: &mut Arena, size: u64) -> Result<Piece, Errno> {
-        let size = size.checked_next_multiple_of(PAGE_SIZE).filter(|size| *size > 0).ok_or(Errno::ENOMEM)?;
+    /// Takes zeroed memory, whole pages, for which this pool has paid.
+    pub fn take(arena: &mut Arena, size: u64, pool: u64, holds_objects: bool) -> Result<Piece, Errno> {
         let offset = arena.free.take(size / PAGE_SIZE).ok_or(Errno::ENOMEM)? * PAGE_SIZE;
-        let made = nacre_sys::memory::clear(START + offset, size).map_err(Errno::from).and_then(|()| arena.region(offset, size));
+        let made = nacre_sys::memory::clear(START + offset, size).map_err(Errno::from).and_then(|()| arena.region(offset, size, holds_objects));
         match made {
-            Ok(region) => Ok(Piece { offset, size, region }),
+            Ok(region) => Ok(Piece { offset, size, pool, holds_objects, region }),
             Err(errno) => {
                 arena.give(offset, size);
                 Err(errno)
@@ -131,9 +135,10 @@ impl Piece {
         }
     }
 
-    /// A reference to the region, to give away.
+    /// A reference to the region, to give away. Whoever controls the region could make it show
+    /// other memory of ours.
     pub fn reference(&self) -> Result<OwnedReference, Errno> {
-        Ok(self.region.new_reference(REFERENCE_ALL)?)
+        Ok(self.region.new_reference(REFERENCE_USE)?)
     }
 }
 

@@ -106,9 +106,10 @@ fn write(life: &mut Life, running: &[u64], sink: impl FnMut(&[u8]) -> Result<(),
     let facts = Facts {
         command: life.command.clone(),
         size: frame.size,
-        limit: outside.limit,
+        limit: outside.arena.size(),
         frozen_at,
         monotonic: now + outside.clock_ahead,
+        pools: outside.pools.to_image(),
         ports: ports(&frame, outside)?,
         running,
         waiting: waiting(&frame, outside)?,
@@ -157,8 +158,8 @@ fn ports(frame: &Frame, outside: &mut Outside) -> Result<Vec<Option<Port>>, Stri
         };
         ports.push(Some(match &entry.what {
             What::Parent => Port::Parent,
-            What::Pool => Port::Pool,
-            What::Segment(piece, conditions) => Port::Segment(piece.offset, piece.size, conditions.keys().copied().collect()),
+            What::Pool(end) => Port::Pool(end.pool, end.is_shared, end.is_data),
+            What::Segment(piece, conditions) => Port::Segment(piece.offset, piece.size, conditions.keys().copied().collect(), piece.pool, piece.holds_objects),
             What::Outside(original, source) => Port::Outside(source.record(original.as_ref().map(|original| original.handle()))),
             What::Told(port) => {
                 let port = port.handle().0;

@@ -77,6 +77,8 @@ impl Life {
         match event {
             Event::Request(mut request) => self.outside.handle(&mut request),
             Event::Notification { word, bits } => self.outside.notified(word, bits),
+            // Only the parent's port was made a keeper.
+            Event::Exception(mut request) if request.word() != PARENT as u64 => request.answer(fault::REFUSE, [0; 6]),
             Event::Exception(mut request) => {
                 let exception = Exception::from_words(request.words());
                 request.answer(fault::STOP, [0; 6]);

@@ -15,6 +15,7 @@ mod manifest;
 mod options;
 mod origin;
 mod outside;
+mod pools;
 mod thaw;
 mod waiting;
 

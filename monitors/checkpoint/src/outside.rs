@@ -7,13 +7,15 @@
 use crate::arena::{Arena, First, Piece};
 use crate::changes::Changes;
 use crate::origin::Source;
+use crate::pools::{OUTERMOST, Pools};
 use crate::waiting::Waiters;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_NOTIFY, REFERENCE_USE};
+use nacre_abi::PAGE_SIZE;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_nest::supply::{self, ResourceSource};
 use nacre_nest::{Services, SpawnError};
-use nacre_proto::flags::{SERVICE_CHANNELS, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
+use nacre_proto::flags::{POOL_DATA, SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED, SERVICE_CHANNELS, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
 use nacre_proto::server::Given;
 use nacre_proto::{Errno, Request, parent, segment};
 use nacre_sys::{Condition, OwnedCondition, OwnedPort, OwnedReference, PortSet, Reference, Region, SpanMut};
@@ -31,14 +33,25 @@ const MAX_CONDITIONS: usize = 16384;
 pub enum What {
     /// The parent's port.
     Parent,
-    /// A pool: all are one.
-    Pool,
+    /// A pool, by its number.
+    Pool(PoolEnd),
     /// A segment, with the conditions of its words.
     Segment(Piece, BTreeMap<u64, OwnedCondition>),
     /// Something of somebody else's; nothing if it could not be got again.
     Outside(Option<OwnedReference>, Source),
     /// A port of the environment's, which something outside notifies through us.
     Told(OwnedReference),
+}
+
+/// Reference to a pool.
+#[derive(Clone, Copy, Debug)]
+pub struct PoolEnd {
+    /// Number of the pool.
+    pub pool: u64,
+    /// The reference neither keeps the pool nor destroys it: others have it, too.
+    pub is_shared: bool,
+    /// Memory for data alone comes through it.
+    pub is_data: bool,
 }
 
 /// A port of ours. What nobody refers to any more is taken out.
@@ -57,8 +70,8 @@ pub struct Outside {
     pub entries: Vec<Option<Entry>>,
     /// The memory of the environment.
     pub arena: Arena,
-    /// Bytes that it may have.
-    pub limit: u64,
+    /// Pools of memory.
+    pub pools: Pools,
     /// The status of the environment, if it has ended.
     pub ended: Option<u64>,
     /// Requests that wait.
@@ -69,7 +82,6 @@ pub struct Outside {
     pub clock_ahead: u64,
     /// Numbers of the ports, by their addresses.
     pub places: BTreeMap<u64, u64>,
-    used: u64,
     free: Vec<usize>,
     services: Services,
 }
@@ -100,7 +112,7 @@ impl ResourceSource for Outside {
     }
 
     fn segment(&mut self, size: u64) -> Result<First, SpawnError> {
-        let piece = Piece::take(&mut self.arena, size).map_err(|_| SpawnError::TooLarge(size, Some(self.arena.size())))?;
+        let piece = self.take(size, OUTERMOST, true).map_err(|_| SpawnError::TooLarge(size, Some(self.arena.size())))?;
         let first = First::new(&self.arena, &piece)?;
         let added = self.add(What::Segment(piece, BTreeMap::new())).map_err(|errno| SpawnError::Service("a port", errno))?;
         // Nobody inside knows its port, so it stays.
@@ -115,9 +127,9 @@ pub type Parts = ([u64; 6], Vec<OwnedReference>);
 impl Outside {
     /// Makes one without ports; all will be in `set`.
     pub fn new(set: PortSet, arena: Arena, services: Services) -> Result<Outside, Errno> {
-        let limit = arena.size();
+        let pools = Pools::new(arena.size());
         let waiters = Waiters::new(set)?;
-        Ok(Outside { set, entries: Vec::new(), arena, limit, ended: None, waiters, changes: Changes::default(), clock_ahead: 0, places: BTreeMap::new(), used: 0, free: Vec::new(), services })
+        Ok(Outside { set, entries: Vec::new(), arena, pools, ended: None, waiters, changes: Changes::default(), clock_ahead: 0, places: BTreeMap::new(), free: Vec::new(), services })
     }
 
     /// The root of the files outside.
@@ -138,17 +150,15 @@ impl Outside {
             let reference = port.new_reference(rights).inspect_err(|_| self.free.push(number))?;
             Ok((number, port, reference))
         });
-        let size = if let What::Segment(piece, _) = &what { Some((piece.offset, piece.size)) } else { None };
         match made {
             Ok((number, port, reference)) => {
                 self.places.insert(port.handle().address(), number as u64);
-                self.used += size.map_or(0, |(_, size)| size);
                 self.entries[number] = Some(Entry { port, what });
                 Ok(reference)
             }
             Err(errno) => {
-                if let Some((offset, size)) = size {
-                    self.arena.give(offset, size);
+                if let What::Segment(piece, _) = &what {
+                    self.give_back(piece.pool, piece.offset, piece.size);
                 }
                 Err(errno)
             }
@@ -175,7 +185,6 @@ impl Outside {
         self.free = (0..entries.len()).rev().filter(|number| entries[*number].is_none()).collect();
         let mut ranges: Vec<(u64, u64)> = entries.iter().flatten().filter_map(|entry| if let What::Segment(piece, _) = &entry.what { Some((piece.offset, piece.size)) } else { None }).collect();
         ranges.sort_unstable();
-        self.used = ranges.iter().map(|(_, size)| size).sum();
         self.arena.set_taken(ranges.into_iter());
         self.places = entries.iter().enumerate().filter_map(|(number, entry)| Some((entry.as_ref()?.port.handle().address(), number as u64))).collect();
         self.entries = entries;
@@ -205,13 +214,16 @@ impl Outside {
     fn remove(&mut self, word: u64) {
         let Some(entry) = self.entries.get_mut(word as usize).and_then(Option::take) else { return };
         self.places.remove(&entry.port.handle().address());
-        if let What::Segment(piece, _) = &entry.what {
-            // The contents go before others get the place.
-            let _ = nacre_sys::memory::reclaim(crate::arena::START + piece.offset, piece.size);
-            self.used -= piece.size;
-            self.arena.give(piece.offset, piece.size);
-        }
         self.free.push(word as usize);
+        match &entry.what {
+            What::Segment(piece, _) => {
+                // The contents go before others get the place.
+                let _ = nacre_sys::memory::reclaim(crate::arena::START + piece.offset, piece.size);
+                self.give_back(piece.pool, piece.offset, piece.size);
+            }
+            What::Pool(PoolEnd { pool, is_shared: false, .. }) if self.pools.has(*pool) => self.destroy_pool(*pool),
+            _ => {}
+        }
     }
 
     /// Answers a request, or keeps it until it can be answered.
@@ -220,7 +232,10 @@ impl Outside {
         let answer = match self.entry(word).map(|entry| &entry.what) {
             None | Some(What::Told(_) | What::Outside(None, _)) => Err(Errno::EIO),
             Some(What::Parent) => self.parent(request),
-            Some(What::Pool) => self.pool(request),
+            Some(What::Pool(end)) => {
+                let end = *end;
+                self.pool(request, end)
+            }
             Some(What::Segment(..)) => self.segment_of(request, word),
             Some(What::Outside(Some(_), _)) => match self.ask(request) {
                 Ok(Some(parts)) => Ok(parts),
@@ -237,7 +252,7 @@ impl Outside {
     fn parent(&mut self, request: &mut Request<'_>) -> Result<Parts, Errno> {
         let [first, ..] = request.words();
         let what = match request.label() {
-            parent::find::LABEL if [SERVICE_MEMORY, SERVICE_OBJECTS].contains(&first) => What::Pool,
+            parent::find::LABEL if [SERVICE_MEMORY, SERVICE_OBJECTS].contains(&first) => What::Pool(PoolEnd { pool: OUTERMOST, is_shared: true, is_data: false }),
             // What they know of the environment could not be taken along.
             parent::find::LABEL if [SERVICE_PROCESS, SERVICE_CHANNELS].contains(&first) => return Err(Errno::ENOENT),
             parent::find::LABEL => What::Outside(Some(parent::find(Reference::PARENT, first)?.found), Source::Service(first)),
@@ -256,19 +271,69 @@ impl Outside {
         Ok(([0; 6], Vec::from([self.add(what)?])))
     }
 
-    fn pool(&mut self, request: &mut Request<'_>) -> Result<Parts, Errno> {
+    /// Takes memory from a pool.
+    fn take(&mut self, size: u64, pool: u64, holds_objects: bool) -> Result<Piece, Errno> {
+        let size = size.checked_next_multiple_of(PAGE_SIZE).ok_or(Errno::ENOMEM)?;
+        if size == 0 {
+            return Err(Errno::EINVAL);
+        }
+        self.pools.charge(pool, size)?;
+        Piece::take(&mut self.arena, size, pool, holds_objects).inspect_err(|_| self.pools.refund(pool, size))
+    }
+
+    /// Gives back what a piece has taken.
+    fn give_back(&mut self, pool: u64, offset: u64, size: u64) {
+        self.pools.refund(pool, size);
+        self.arena.give(offset, size);
+    }
+
+    fn pool(&mut self, request: &mut Request<'_>, end: PoolEnd) -> Result<Parts, Errno> {
         use nacre_proto::memory as protocol;
+        let [first, flags, ..] = request.words();
+        let none = || Ok(([0; 6], Vec::new()));
         match request.label() {
             protocol::segment_create::LABEL => {
-                let piece = Piece::take(&mut self.arena, request.words()[0])?;
+                let holds_objects = flags & SEGMENT_OBJECTS != 0;
+                if flags & !(SEGMENT_OBJECTS | SEGMENT_PAGEABLE | SEGMENT_OVERCOMMIT | SEGMENT_PROMISED) != 0 {
+                    return Err(Errno::EINVAL);
+                }
+                if holds_objects && end.is_data {
+                    return Err(Errno::EACCES);
+                }
+                let piece = self.take(first, end.pool, holds_objects)?;
                 let (size, region) = (piece.size, piece.reference()?);
                 Ok(([size, 0, 0, 0, 0, 0], Vec::from([self.add(What::Segment(piece, BTreeMap::new()))?, region])))
             }
-            protocol::pool_create::LABEL | protocol::share::LABEL => Ok(([0; 6], Vec::from([self.add(What::Pool)?]))),
-            protocol::status::LABEL => Ok(([self.limit, self.used, 0, 0, 0, 0], Vec::new())),
-            protocol::pool_destroy::LABEL => Ok(([0; 6], Vec::new())),
+            protocol::pool_create::LABEL => {
+                let pool = self.pools.create(end.pool, first)?;
+                let made = self.add(What::Pool(PoolEnd { pool, is_shared: false, ..end })).inspect_err(|_| self.pools.remove(pool))?;
+                Ok(([0; 6], Vec::from([made])))
+            }
+            protocol::share::LABEL if first & !POOL_DATA != 0 => Err(Errno::EINVAL),
+            protocol::share::LABEL => {
+                let is_data = end.is_data || first & POOL_DATA != 0;
+                Ok(([0; 6], Vec::from([self.add(What::Pool(PoolEnd { is_shared: true, is_data, ..end }))?])))
+            }
+            protocol::status::LABEL => {
+                let (limit, used) = self.pools.status(end.pool)?;
+                Ok(([limit, used, 0, 0, 0, 0], Vec::new()))
+            }
+            protocol::pool_destroy::LABEL if end.is_shared || end.pool == OUTERMOST => Err(Errno::EPERM),
+            protocol::pool_destroy::LABEL => {
+                self.destroy_pool(end.pool);
+                none()
+            }
             _ => Err(Errno::ENOSYS),
         }
+    }
+
+    /// Destroys a pool with all pools and segments taken from it.
+    fn destroy_pool(&mut self, pool: u64) {
+        let inside = self.pools.inside(pool);
+        let is_inside = |entry: &Entry| matches!(&entry.what, What::Segment(piece, _) if inside.binary_search(&piece.pool).is_ok());
+        let segments: Vec<u64> = self.entries.iter().enumerate().filter(|(_, entry)| entry.as_ref().is_some_and(is_inside)).map(|(number, _)| number as u64).collect();
+        segments.into_iter().for_each(|word| self.remove(word));
+        self.pools.remove(pool);
     }
 
     fn segment_of(&mut self, request: &mut Request<'_>, word: u64) -> Result<Parts, Errno> {
@@ -282,7 +347,7 @@ impl Outside {
                 self.remove(word);
                 0
             }
-            segment::clear::LABEL if (first | second) % nacre_abi::PAGE_SIZE == 0 && first.checked_add(second).is_some_and(|end| end <= piece.size) => {
+            segment::clear::LABEL if (first | second) % PAGE_SIZE == 0 && first.checked_add(second).is_some_and(|end| end <= piece.size) => {
                 nacre_sys::memory::clear(crate::arena::START + piece.offset + first, second)?;
                 0
             }
@@ -314,7 +379,7 @@ fn meet(conditions: &mut BTreeMap<u64, OwnedCondition>, offset: u64) -> Result<P
         }
     };
     let reference = OwnedReference::null()?;
-    condition.reference(reference.handle(), REFERENCE_ALL)?;
+    condition.reference(reference.handle(), REFERENCE_USE)?;
     Ok(([0; 6], Vec::from([reference])))
 }
 

@@ -6,7 +6,8 @@ use crate::changes;
 use crate::freeze::{frame, said, time};
 use crate::life::Life;
 use crate::origin::{reopen, source_of};
-use crate::outside::{Entry, Outside, What};
+use crate::outside::{Entry, Outside, PoolEnd, What};
+use crate::pools::Pools;
 use crate::waiting::Waiter;
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -53,7 +54,7 @@ fn build(facts: Facts, objects: Vec<Object>, arena: Arena) -> Result<(Life, Vec<
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let set = OwnedPortSet::new().map_err(|status| wrong(status.into()))?;
     let mut outside = Outside::new(set.handle(), arena, services).map_err(wrong)?;
-    outside.limit = facts.limit;
+    outside.pools = pools(&facts).ok_or_else(|| Fault::Nonsense.to_string())?;
     outside.clock_ahead = facts.monotonic.saturating_sub(time().1);
     let mut lost = Vec::new();
     match changes::apply(outside.files(), &facts.changes) {
@@ -70,6 +71,17 @@ fn build(facts: Facts, objects: Vec<Object>, arena: Arena) -> Result<(Life, Vec<
     Ok((life, facts.running, lost))
 }
 
+/// The pools of an image, with what its segments have taken of them.
+fn pools(facts: &Facts) -> Option<Pools> {
+    let mut pools = Pools::from_image(facts.limit, &facts.pools)?;
+    for port in facts.ports.iter().flatten() {
+        if let Port::Segment(_, size, _, pool, _) = port {
+            pools.charge(*pool, *size).ok()?;
+        }
+    }
+    Some(pools)
+}
+
 fn entries(facts: &Facts, outside: &Outside, lost: &mut Vec<String>) -> Result<Vec<Option<Entry>>, Errno> {
     let mut entries = Vec::new();
     for (number, port) in facts.ports.iter().enumerate() {
@@ -84,10 +96,11 @@ fn entries(facts: &Facts, outside: &Outside, lost: &mut Vec<String>) -> Result<V
 fn what(port: &Port, outside: &Outside, lost: &mut Vec<String>) -> Result<What, Errno> {
     Ok(match port {
         Port::Parent => What::Parent,
-        Port::Pool => What::Pool,
-        Port::Segment(offset, size, conditions) => {
+        Port::Pool(pool, is_shared, is_data) => What::Pool(PoolEnd { pool: *pool, is_shared: *is_shared, is_data: *is_data }),
+        Port::Segment(offset, size, conditions, pool, holds_objects) => {
             let made = conditions.iter().map(|offset| Ok((*offset, OwnedCondition::make(Condition::create)?))).collect::<Result<_, Errno>>()?;
-            What::Segment(Piece { offset: *offset, size: *size, region: outside.arena.region(*offset, *size)? }, made)
+            let region = outside.arena.region(*offset, *size, *holds_objects)?;
+            What::Segment(Piece { offset: *offset, size: *size, pool: *pool, holds_objects: *holds_objects, region }, made)
         }
         Port::Outside(origin) => {
             let got = reopen(outside.files(), origin);

@@ -17,7 +17,7 @@ const MAX_SIZE: u64 = 1 << 40;
 /// Something outside that an environment is linked to, by what it may know of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outside {
-    /// A port of the caller's, which is called and never controlled.
+    /// A port of the caller's.
     Port,
     /// A region of the environment's own memory.
     Region,
@@ -81,7 +81,7 @@ fn kinds(facts: &Facts) -> Vec<Outside> {
     let mut kinds = Vec::new();
     for port in facts.ports.iter().flatten() {
         kinds.push(Outside::Port);
-        if let Port::Segment(_, _, conditions) = port {
+        if let Port::Segment(_, _, conditions, ..) = port {
             kinds.push(Outside::Region);
             kinds.extend(conditions.iter().map(|_| Outside::Condition));
         }
@@ -91,7 +91,7 @@ fn kinds(facts: &Facts) -> Vec<Outside> {
 
 /// Returns true if segments lie inside the environment, and none over another.
 fn are_apart(facts: &Facts) -> bool {
-    let mut ranges: Vec<(u64, u64)> = facts.ports.iter().flatten().filter_map(|port| if let Port::Segment(offset, size, _) = port { Some((*offset, *size)) } else { None }).collect();
+    let mut ranges: Vec<(u64, u64)> = facts.ports.iter().flatten().filter_map(|port| if let Port::Segment(offset, size, ..) = port { Some((*offset, *size)) } else { None }).collect();
     ranges.sort_unstable();
     let fits = |(offset, size): &(u64, u64)| {
         (offset | size).is_multiple_of(PAGE) && *size > 0 && offset.checked_add(*size).is_some_and(|end| end <= facts.size)
@@ -115,14 +115,13 @@ fn limit_reference(object: &mut Object, outside: &[Outside]) -> bool {
     if object.kind != ObjectType::Reference {
         return true;
     }
-    match outside[number] {
-        Outside::Port => {
-            object.words[2] &= REFERENCE_USE;
-            object.words[1] == TargetType::Port as u64
-        }
-        Outside::Region => object.words[1] == TargetType::Region as u64,
-        Outside::Condition => object.words[1] == TargetType::Condition as u64,
-    }
+    let target = match outside[number] {
+        Outside::Port => TargetType::Port,
+        Outside::Region => TargetType::Region,
+        Outside::Condition => TargetType::Condition,
+    };
+    object.words[2] &= REFERENCE_USE;
+    object.words[1] == target as u64
 }
 
 /// Returns true if a page lies inside an environment of `size` bytes, and at no object.
@@ -172,7 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn a_port_outside_is_called_and_never_controlled() {
+    fn what_is_outside_is_used_and_never_controlled() {
+        let mut region = [object(64, ObjectType::Reference, [Place::Outside(0), Place::Nothing, Place::Nothing])];
+        (region[0].words[1], region[0].words[2]) = (TargetType::Region as u64, u64::MAX);
+        assert_eq!(check(&mut region, &[], 4096, &[Outside::Region]), Ok(()));
+        assert_eq!(region[0].words[2], REFERENCE_USE);
         let mut objects = [object(64, ObjectType::Reference, [Place::Outside(0), Place::Nothing, Place::Nothing])];
         objects[0].words[1] = TargetType::Port as u64;
         objects[0].words[2] = u64::MAX;

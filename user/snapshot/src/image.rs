@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// First bytes of an image.
 pub const MAGIC: [u8; 8] = *b"nacreimg";
 /// Version of the format. Others are refused by name.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 /// Pages in a chunk, at most.
 pub const PAGES_IN_CHUNK: usize = 64;
 
@@ -36,10 +36,11 @@ const MAX_PAGES: u64 = PAGES_IN_CHUNK as u64 * (PAGE + 8);
 pub enum Port {
     /// The parent.
     Parent,
-    /// A pool of memory.
-    Pool,
-    /// A segment: where it lies, its size, and the offsets of words that have a condition.
-    Segment(u64, u64, Vec<u64>),
+    /// A pool of memory: its number, and whether the reference shares it and is for data alone.
+    Pool(u64, bool, bool),
+    /// A segment: where it lies, its size, the offsets of words that have a condition, the number
+    /// of its pool, and whether it may hold kernel objects.
+    Segment(u64, u64, Vec<u64>, u64, bool),
     /// Something outside that it had opened.
     Outside(Origin),
     /// A port at which something outside notifies a port of the environment, and that port.
@@ -61,6 +62,17 @@ pub enum Origin {
     Program(Vec<u8>),
     /// Something that cannot be got again; in words, for people.
     Lost(Vec<u8>),
+}
+
+/// A pool within another.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Pool {
+    /// Number of the pool, above that of the pool around it.
+    pub number: u64,
+    /// Number of the pool around it; 0 is the outermost one.
+    pub parent: u64,
+    /// Bytes that it may have.
+    pub limit: u64,
 }
 
 /// A request that waits for its answer.
@@ -106,6 +118,8 @@ pub struct Facts {
     pub monotonic: u64,
     /// The monitor's ports, by their numbers.
     pub ports: Vec<Option<Port>>,
+    /// Pools within the outermost one, in the order of their numbers.
+    pub pools: Vec<Pool>,
     /// Distances of the threads that were not stopped.
     pub running: Vec<u64>,
     /// Requests that wait for an answer.
