@@ -8,16 +8,18 @@
 use crate::coloured::Colouring;
 use crate::memory::{self, Segment};
 use crate::pools::Remains;
-use crate::promises::{Clusters, Returned};
+use crate::promises::{Clusters, Run};
 use crate::table::Key;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
+use core::ops::Range;
 use nacre_sys::{OwnedReference, Window};
 
 /// Bytes that one piece gives back. What is not larger is given back at once.
 pub const PIECE: u64 = 1 << 20;
-/// Bytes that a mapping counts for, in a piece, beside what it shows.
-const MAPPING: u64 = 128 << 10;
+/// Bytes that a run counts for, in a piece, beside what it has: somebody may have to be told that
+/// it is gone.
+const RUN: u64 = 64 << 10;
 
 /// A segment that is being made.
 pub struct Making {
@@ -43,7 +45,7 @@ pub enum AfterCut {
 #[derive(Default)]
 pub struct Leaving {
     first: Option<Window>,
-    others: Vec<Returned>,
+    others: Vec<Run>,
     clusters: Clusters,
 }
 
@@ -53,8 +55,8 @@ impl From<Window> for Leaving {
     }
 }
 
-impl From<Vec<Returned>> for Leaving {
-    fn from(others: Vec<Returned>) -> Leaving {
+impl From<Vec<Run>> for Leaving {
+    fn from(others: Vec<Run>) -> Leaving {
         Leaving { others, ..Leaving::default() }
     }
 }
@@ -71,10 +73,9 @@ impl Leaving {
         let mut left = PIECE;
         while left > 0 {
             if self.first.is_none() {
-                let Some(Returned { mapping, run: (start, size) }) = self.others.pop().or_else(|| self.clusters.pop()) else { return true };
-                drop(mapping);
+                let Some((start, size)) = self.others.pop().or_else(|| self.clusters.pop()) else { return true };
                 self.first = memory::window(start, size);
-                left = left.saturating_sub(MAPPING);
+                left = left.saturating_sub(RUN);
             }
             let Some(window) = self.first.take() else { continue };
             let size = window.size().min(left);
@@ -86,6 +87,18 @@ impl Leaving {
         }
         self.first.is_none() && self.others.is_empty() && self.clusters.is_empty()
     }
+}
+
+/// A part of a promise that is taken away.
+pub struct Emptying {
+    /// The promise.
+    pub key: Key,
+    /// Part of it that is left to do.
+    pub part: Range<u64>,
+    /// Memory of the last piece, and the pool that is refunded for it.
+    pub leaving: Option<(Leaving, (Key, u64))>,
+    /// The size that the promise has from now on, if somebody waits for that.
+    pub resized: Option<u64>,
 }
 
 /// A pool that is gone, and what was in it, which goes piece by piece.
@@ -108,6 +121,8 @@ pub enum Chore {
     /// A part of a segment is cleared: the segment's key, the first byte, and the first byte behind
     /// it.
     Clear(Key, u64, u64, OwnedReference),
+    /// A part of a promise is taken away.
+    Empty(Emptying, OwnedReference),
     /// Memory of a segment that nobody reaches any more is cleared and given back, and its pool is
     /// refunded as many bytes. Somebody may wait for that.
     TakeBack(Leaving, (Key, u64), Option<OwnedReference>),
@@ -164,7 +179,7 @@ impl Chores {
 }
 
 fn frees(chore: &Chore) -> bool {
-    matches!(chore, Chore::TakeBack(..) | Chore::Uncolour(..) | Chore::Destroy(..))
+    matches!(chore, Chore::TakeBack(..) | Chore::Empty(..) | Chore::Uncolour(..) | Chore::Destroy(..))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub mod accounts;
 pub mod boot;
 pub mod calendar;
 pub mod chores;
+pub mod chunks;
 pub mod coloured;
 pub mod console;
 pub mod event_loop;

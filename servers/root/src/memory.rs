@@ -6,6 +6,7 @@
 //! elsewhere, where Rust's own objects may be.
 
 use crate::boot::BootFacts;
+use crate::chunks;
 use crate::frames::{FRAME, Frames};
 use alloc::vec;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -68,7 +69,9 @@ fn map(start: u64, at: u64, size: u64, rights: Rights) -> Result<(), Status> {
 
 /// Shows memory at another address of this program's space, for others to map from there.
 pub fn show(start: u64, at: u64, size: u64) -> Result<OwnedMapping, Status> {
-    OwnedMapping::new(Space::OWN, at, size, Region::through(Reference(PHYSICAL)), start, Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE))
+    let make = |start, size| region(start, size, DATA).ok();
+    let (through, offset) = chunks::around(start, size, make).unwrap_or((Region::through(Reference(PHYSICAL)), start));
+    OwnedMapping::new(Space::OWN, at, size, through, offset, DATA)
 }
 
 /// Makes the memory usable: the line, the heap's first part, the allocator. Before this nothing
@@ -83,8 +86,10 @@ pub fn start(facts: &BootFacts) -> Result<(), Status> {
         // Never for objects: what lasts is bytes.
         map(facts.store.start, LINE + facts.store.start, facts.store.size, DATA)?;
     }
-    start_frames(facts);
+    let end = start_frames(facts);
     slots::set_grow(add_area);
+    // Without them memory is mapped through the one region that has all of it.
+    let _ = chunks::start(end);
     let tables = with_frames(|frames| frames.allocate_reserved(TABLE_PAGES * FRAME, FRAME)).flatten();
     tables.map_or(Ok(()), |start| Space::SELF.donate(LINE + start, TABLE_PAGES))
 }
@@ -94,7 +99,8 @@ pub fn map_window(start: u64, size: u64, writable: bool) -> Result<(), Status> {
     map(start, LINE + start, size, if writable { Rights::READ.union(Rights::WRITE) } else { Rights::READ })
 }
 
-fn start_frames(facts: &BootFacts) {
+/// Makes the allocator of frames; returns the physical offset behind all of them.
+fn start_frames(facts: &BootFacts) -> u64 {
     let largest = facts.ranges.iter().max_by_key(|range| range.size).copied().unwrap_or_default();
     let base = facts.ranges.iter().map(|range| range.start).min().unwrap_or(0);
     let end = facts.ranges.iter().map(|range| range.start + range.size).max().unwrap_or(0);
@@ -109,6 +115,7 @@ fn start_frames(facts: &BootFacts) {
     frames.set_reserve((frames.free_bytes() / 64).clamp(*RESERVE.start(), *RESERVE.end()));
     TOTAL.store(frames.available_bytes(), Ordering::Relaxed);
     *FRAMES.lock() = Some(frames);
+    end
 }
 
 /// The heap's source: maps at least `size` more bytes.

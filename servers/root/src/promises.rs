@@ -26,9 +26,14 @@ const PROMISES: Range<u64> = 0x7000_0000_0000..0x7f00_0000_0000;
 const FIRST: u64 = 4 * PAGE_SIZE;
 /// Size of the largest cluster, in a promise that has little memory and in one that has much.
 const LARGEST: Range<u64> = 2 << 20..8 << 20;
-/// Number of clusters after which the next ones are twice as large. Whoever takes memory away looks
-/// at all clusters.
+/// Number of clusters after which the next ones are twice as large, since each has a record here
+/// and a mapping in the kernel.
 const MANY: u64 = 128;
+
+/// Number of clusters that are cut in one piece of work.
+const AT_ONCE: usize = 32;
+/// Number of clusters beside each other that are looked at to tell how long a part is.
+const MAX_LOOKED: usize = 64;
 
 /// Memory behind a part of a promise.
 struct Cluster {
@@ -37,13 +42,25 @@ struct Cluster {
     mapping: OwnedMapping,
 }
 
-/// Memory that left a promise: nobody sees it any more once the mapping has gone.
-pub struct Returned {
-    /// The mapping that showed it; `None` if another shows what is left of it.
-    pub mapping: Option<OwnedMapping>,
-    /// First byte, as a physical offset, and size.
-    pub run: (u64, u64),
+impl Cluster {
+    /// The state of its mapping, which is `all` now, if it is to show a part alone.
+    fn part(&self, all: &MappingState, part: Range<u64>) -> MappingState {
+        MappingState { start: all.start + part.start, size: part.end - part.start, offset: all.offset + part.start, ..*all }
+    }
+
+    /// Makes a part zeros, neither the beginning nor the end. The part is shown nowhere
+    /// meanwhile: the kernel would have to look at all of this program's space if the frames were
+    /// shown in two places there.
+    fn blank(&self, part: Range<u64>) {
+        let all = self.mapping.get_state();
+        let _ = all.and_then(|all| self.mapping.set_state(&self.part(&all, 0..part.start)));
+        memory::blank(self.start + part.start, part.end - part.start);
+        let _ = all.and_then(|all| self.mapping.set_state(&all));
+    }
 }
+
+/// A run of memory that nobody sees: first byte, as a physical offset, and size.
+pub type Run = (u64, u64);
 
 /// A segment that takes memory only where somebody touches it.
 pub struct Promise {
@@ -161,13 +178,14 @@ impl Promise {
         self.clusters.len() as u64
     }
 
-    /// The part from `offset` on that has memory; empty if none has.
+    /// The part from `offset` on that has memory, or the beginning of a long one; empty if none
+    /// has.
     pub fn next_part(&self, offset: u64) -> Range<u64> {
         let around = self.clusters.range(..=offset).next_back().filter(|(at, cluster)| **at + cluster.size > offset).map(|(at, _)| *at);
         let mut parts = self.clusters.range(around.unwrap_or(offset)..);
         let Some((at, first)) = parts.next() else { return self.size..self.size };
         let (start, mut end) = ((*at).max(offset), at + first.size);
-        for (at, cluster) in parts {
+        for (at, cluster) in parts.take(MAX_LOOKED) {
             if *at != end {
                 break;
             }
@@ -215,79 +233,96 @@ impl Promise {
         end.map(|end| offset..end).ok_or(Errno::EINVAL)
     }
 
-    /// Takes the memory of a part, whole pages, away. Whoever touches the part next finds zeros.
-    /// If `may_split` is false, it makes no more clusters than there are: a cluster that would
-    /// become two keeps its memory, made zeros. `ENOMEM`: nothing was changed.
-    pub fn cut(&mut self, part: Range<u64>, may_split: bool) -> Result<Vec<Returned>, Errno> {
-        let first = self.clusters.range(..=part.start).next_back().map_or(part.start, |(at, _)| *at);
+    /// Returns the first piece of a part: as much of it as may be cut at once. The rest, if there
+    /// is any, is another part.
+    pub fn first_piece(&self, part: &Range<u64>) -> Range<u64> {
+        let first = self.first_in(part);
+        let last = self.clusters.range(first..part.end.max(first)).nth(AT_ONCE - 1);
+        part.start..last.map_or(part.end, |(at, cluster)| part.end.min(at + cluster.size))
+    }
+
+    /// The start of the cluster at the beginning of a part, or of the part.
+    fn first_in(&self, part: &Range<u64>) -> u64 {
+        let before = self.clusters.range(..=part.start).next_back();
+        before.filter(|(at, cluster)| **at + cluster.size > part.start).map_or(part.start, |(at, _)| *at)
+    }
+
+    /// Takes the memory of a piece, whole pages, away: nobody sees it any more. Whoever touches the
+    /// piece next finds zeros. Returns the runs that are to be given back. If `may_split` is false,
+    /// it makes no more clusters than there are: a cluster that would become two keeps its memory,
+    /// made zeros. `ENOMEM`: nothing was changed.
+    pub fn cut(&mut self, piece: Range<u64>, may_split: bool) -> Result<Vec<Run>, Errno> {
+        let first = self.first_in(&piece);
         let mut returned = Vec::new();
-        // What many clusters need at once is more than the heap keeps in reserve.
-        returned.try_reserve_exact(self.clusters.range(first..part.end).count()).map_err(|_| Errno::ENOMEM)?;
+        returned.try_reserve_exact(self.clusters.range(first..piece.end.max(first)).count()).map_err(|_| Errno::ENOMEM)?;
         let mut from = first;
-        while from < part.end
-            && let Some((&at, cluster)) = self.clusters.range(from..part.end).next()
+        while from < piece.end
+            && let Some((&at, cluster)) = self.clusters.range(from..piece.end).next()
         {
             from = at + cluster.size;
-            self.cut_cluster(at, &part, may_split, &mut returned);
+            returned.extend(self.cut_cluster(at, &piece, may_split));
         }
         Ok(returned)
     }
 
-    fn cut_cluster(&mut self, at: u64, part: &Range<u64>, may_split: bool, returned: &mut Vec<Returned>) {
-        let Some(cluster) = self.clusters.get(&at) else { return };
-        let (low, high) = (at.max(part.start), (at + cluster.size).min(part.end));
+    /// Takes what lies in `piece` from a cluster, and returns it; `None` if the cluster keeps it,
+    /// made zeros.
+    fn cut_cluster(&mut self, at: u64, piece: &Range<u64>, may_split: bool) -> Option<Run> {
+        let cluster = self.clusters.get(&at)?;
+        let (low, high) = (at.max(piece.start), (at + cluster.size).min(piece.end));
         if low >= high {
-            return;
+            return None;
         }
         let run = (cluster.start + (low - at), high - low);
         if run.1 == cluster.size {
-            returned.extend(self.clusters.remove(&at).map(|cluster| Returned { mapping: Some(cluster.mapping), run }));
-        } else if (!may_split && at < low && high < at + cluster.size) || self.leave_rest(at, low..high).is_err() {
+            self.clusters.remove(&at);
+        } else if !may_split && at < low && high < at + cluster.size {
+            cluster.blank(low - at..high - at);
+            return None;
+        } else if self.leave_rest(at, low..high).is_err() {
             // The cluster keeps its frames. There was no memory for another mapping.
-            return memory::blank(run.0, run.1);
-        } else {
-            returned.push(Returned { mapping: None, run });
+            memory::blank(run.0, run.1);
+            return None;
         }
         self.taken -= run.1;
+        Some(run)
     }
 
-    /// Makes a cluster show all but `gone`, which is a part of it. An error changes nothing.
+    /// Makes a cluster show all but `gone`, which is a part of it. Its mapping shows the larger
+    /// rest, and another one the smaller. An error changes nothing.
     fn leave_rest(&mut self, at: u64, gone: Range<u64>) -> Result<(), Errno> {
-        let Some(Cluster { start, size, mapping }) = self.clusters.remove(&at) else { return Ok(()) };
-        let all = MappingState { start: self.base + at, size, offset: start, rights: DATA.0, ..MappingState::default() };
-        let behind = MappingState { start: self.base + gone.end, size: at + size - gone.end, offset: start + (gone.end - at), ..all };
-        let before = MappingState { size: gone.start - at, ..all };
-        let kept = if before.size == 0 { behind } else { before };
-        let mut done = mapping.set_state(&kept).map_err(Errno::from);
-        if done.is_ok() && before.size != 0 && behind.size != 0 {
-            match memory::show(behind.offset, behind.start, behind.size) {
-                Ok(mapping) => drop(self.clusters.insert(gone.end, Cluster { start: behind.offset, size: behind.size, mapping })),
-                Err(status) => done = mapping.set_state(&all).map_err(Errno::from).and(Err(status.into())),
-            }
+        let Some(cluster) = self.clusters.get(&at) else { return Ok(()) };
+        let all = cluster.mapping.get_state()?;
+        let before = cluster.part(&all, 0..gone.start - at);
+        let behind = cluster.part(&all, gone.end - at..cluster.size);
+        let (kept, other) = if before.size >= behind.size { (before, behind) } else { (behind, before) };
+        cluster.mapping.set_state(&kept)?;
+        let start_of = |state: &MappingState| cluster.start + (state.start - all.start);
+        let other = (other.size != 0).then_some((start_of(&other), other));
+        let shown = match other.map(|(start, other)| memory::show(start, other.start, other.size)) {
+            Some(Err(status)) => return cluster.mapping.set_state(&all).map_err(Errno::from).and(Err(status.into())),
+            Some(Ok(mapping)) => other.map(|(start, other)| (other.start, Cluster { start, size: other.size, mapping })),
+            None => None,
+        };
+        let start = start_of(&kept);
+        if let Some(Cluster { mapping, .. }) = self.clusters.remove(&at) {
+            self.clusters.insert(kept.start - self.base, Cluster { start, size: kept.size, mapping });
         }
-        let kept = if done.is_ok() { kept } else { all };
-        self.clusters.insert(kept.start - self.base, Cluster { start: kept.offset, size: kept.size, mapping });
-        done
+        self.clusters.extend(shown.map(|(start, cluster)| (start - self.base, cluster)));
+        Ok(())
     }
 
-    /// Makes it shorter or longer, as far as addresses are kept for it. What it had behind its new
-    /// end is returned. An error changes nothing.
-    pub fn resize(&mut self, size: u64, may_split: bool) -> Result<Vec<Returned>, Errno> {
+    /// Makes it shorter or longer, as far as addresses are kept for it. What it has behind its new
+    /// end is to be [`cut`](Promise::cut).
+    pub fn resize(&mut self, size: u64) -> Result<(), Errno> {
         if size > self.room {
             return Err(Errno::ENOMEM);
         }
-        let before = self.size;
-        let set_size = |region: &OwnedRegion, size| region.set_state(&RegionState { size, ..region.get_state()? });
         if let Some(region) = &self.region {
-            set_size(region, size)?;
+            region.set_state(&RegionState { size, ..region.get_state()? })?;
         }
         self.size = size;
-        let cut = if size < before { self.cut(size..before, may_split) } else { Ok(Vec::new()) };
-        if let (Err(_), Some(region)) = (&cut, &self.region) {
-            set_size(region, before)?;
-            self.size = before;
-        }
-        cut
+        Ok(())
     }
 
     /// Takes all of it from everybody. What it had is given back cluster by cluster.
@@ -309,8 +344,8 @@ impl Clusters {
     }
 
     /// Takes one out.
-    pub fn pop(&mut self) -> Option<Returned> {
-        self.0.pop_first().map(|(_, cluster)| Returned { mapping: Some(cluster.mapping), run: (cluster.start, cluster.size) })
+    pub fn pop(&mut self) -> Option<Run> {
+        self.0.pop_first().map(|(_, cluster)| (cluster.start, cluster.size))
     }
 }
 

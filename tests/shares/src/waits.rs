@@ -3,19 +3,21 @@
 
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use nacre_proto::flags::{O_CREAT, O_RDWR, SERVICE_FILES, SERVICE_MEMORY};
+use nacre_abi::Rights;
+use nacre_nest::places::Place;
+use nacre_proto::flags::{O_CREAT, O_RDWR, SEGMENT_PROMISED, SERVICE_FILES, SERVICE_MEMORY};
 use nacre_proto::{Errno, directory, file, memory, parent, segment};
 use nacre_rt::thread;
 use nacre_sys::clock::ticks;
 use nacre_sys::lock::Lock;
-use nacre_sys::{OwnedReference, Reference, Thread};
+use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space, Thread};
 
-/// Small requests that are made.
+/// Minimum number of small requests that are made.
 const REQUESTS: u64 = 400;
 /// Nanoseconds between two of them.
 const PAUSE: u64 = 20_000;
-/// Rounds of large work that are made before the first small request.
-const ROUNDS: u64 = 1;
+/// Rounds of large work that are made before the first small request, and before the last one.
+const ROUNDS: core::ops::Range<u64> = 1..2;
 /// Bytes of a unit of memory.
 const UNIT: u64 = 1 << 20;
 /// Bytes of a page.
@@ -23,6 +25,8 @@ const PAGE: u64 = 4096;
 
 /// The large work ends.
 static ENDS: AtomicBool = AtomicBool::new(false);
+/// The large work could not be done.
+static FAILED: AtomicBool = AtomicBool::new(false);
 /// Rounds of large work that have begun.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
@@ -90,6 +94,30 @@ fn list(count: u64) -> Result<Round, Errno> {
     }))
 }
 
+/// A promise of so many pages, all of them touched, loses every second one, then half of the rest
+/// at once, and ends.
+fn tear(pool: Reference, pages: u64) -> Result<(), Errno> {
+    let size = pages * PAGE;
+    let made = memory::segment_create(pool, size, SEGMENT_PROMISED)?;
+    let place = Place::take(size).ok_or(Errno::ENOMEM)?;
+    let (start, region) = (place.window().start(), Region::through(made.region.handle()));
+    let shown = OwnedMapping::new(Space::OWN, start, size, region, 0, Rights::READ.union(Rights::WRITE))?;
+    (0..pages).try_for_each(|page| place.window().write_word(page * PAGE, 1)).ok_or(Errno::EFAULT)?;
+    BEGUN.fetch_add(1, Ordering::Relaxed);
+    for page in (0..pages).step_by(2) {
+        segment::clear(made.segment.handle(), page * PAGE, PAGE)?;
+    }
+    segment::clear(made.segment.handle(), 0, size / 2)?;
+    drop((shown, place));
+    segment::destroy(made.segment.handle()).map(drop)
+}
+
+/// Promised memory is torn. All of it is there when the first small request is made.
+fn torn(pages: u64) -> Result<Round, Errno> {
+    let pool = find(SERVICE_MEMORY)?;
+    Ok(Box::new(move || tear(pool.handle(), pages)))
+}
+
 /// Makes a small request.
 fn ask(files: &OwnedReference) -> Result<(), Errno> {
     let mut status = [0; nacre_proto::structures::Status::SIZE];
@@ -100,8 +128,11 @@ fn ask(files: &OwnedReference) -> Result<(), Errno> {
 fn work(_: usize) {
     let taken = WORK.lock().take();
     let Some(mut round) = taken else { return };
-    while !ENDS.load(Ordering::Relaxed) && round().is_ok() {
-        BEGUN.fetch_add(1, Ordering::Relaxed);
+    while !ENDS.load(Ordering::Relaxed) {
+        match round() {
+            Ok(()) => BEGUN.fetch_add(1, Ordering::Relaxed),
+            Err(_) => return FAILED.store(true, Ordering::Relaxed),
+        };
     }
 }
 
@@ -113,6 +144,7 @@ fn named(name: &[u8], count: u64) -> Option<Round> {
         b"cut" => parts(count, false).ok(),
         b"unlink" => parts(count, true).ok(),
         b"list" => list(count).ok(),
+        b"torn" => torn(count).ok(),
         _ => None,
     }
 }
@@ -122,18 +154,19 @@ pub fn longest(name: &[u8], count: u64) -> Option<u64> {
     let own = files().ok()?;
     *WORK.lock() = Some(named(name, count)?);
     let worker = thread::spawn(work, 0).ok()?;
-    while BEGUN.load(Ordering::Relaxed) < ROUNDS {
+    while BEGUN.load(Ordering::Relaxed) < ROUNDS.start && !FAILED.load(Ordering::Relaxed) {
         // Woken early it looks again.
         let _ = Thread::sleep(PAUSE);
     }
-    let mut longest = 0;
-    for _ in 0..REQUESTS {
+    let (mut longest, mut made) = (0, 0);
+    while !FAILED.load(Ordering::Relaxed) && (made < REQUESTS || BEGUN.load(Ordering::Relaxed) < ROUNDS.end) {
         let _ = Thread::sleep(PAUSE);
         let started = ticks();
         ask(&own).ok()?;
         longest = longest.max(ticks() - started);
+        made += 1;
     }
     ENDS.store(true, Ordering::Relaxed);
     worker.join();
-    Some(longest)
+    (!FAILED.load(Ordering::Relaxed)).then_some(longest)
 }

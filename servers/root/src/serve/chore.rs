@@ -68,6 +68,7 @@ impl Root {
             Chore::Colour(making, reply) => self.colour_piece(account, making, reply),
             Chore::Uncolour(making, reply) => self.uncolour_piece(making, reply),
             Chore::Clear(key, at, end, reply) => self.clear_piece(key, at, end, reply),
+            Chore::Empty(work, reply) => self.empty_piece(work, reply),
             Chore::TakeBack(mut leaving, (pool, bytes), reply) => {
                 if !leaving.piece() {
                     return Some(Chore::TakeBack(leaving, (pool, bytes), reply));

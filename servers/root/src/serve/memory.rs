@@ -184,8 +184,7 @@ impl segment::Server for Root {
     fn resize(&mut self, request: &mut Request<'_>, size: u64) -> HandlerResult<resize::Output> {
         let size = whole_pages(size)?;
         if self.promised(request).is_some() {
-            self.resize_promise(request, size)?;
-            return resize::Output { size }.now();
+            return self.resize_promise(request, size);
         }
         let (pool, segment) = self.segment_mut(request)?;
         let before = segment.size();

@@ -1,20 +1,22 @@
 //! Promised memory: given out, brought where it is touched, taken away.
 
+use super::chore::tell;
 use crate::accounts::cost;
-use crate::chores::PIECE;
+use crate::chores::{Chore, Emptying, PIECE};
 use crate::hardware;
 use crate::memory;
 use crate::objects::Kind;
 use crate::pools::RECORD_COST;
-use crate::promises::{Promise, Returned};
+use crate::promises::{Promise, Run};
 use crate::root::Root;
 use crate::starving::{AT_ONCE, PATIENCE, Starving};
 use crate::table::Key;
 use alloc::vec::Vec;
+use core::ops::Range;
 use nacre_abi::fault;
 use nacre_proto::flags::{SEGMENT_OVERCOMMIT, SEGMENT_PROMISED};
 use nacre_proto::memory::segment_create;
-use nacre_proto::segment::clear;
+use nacre_proto::segment::{clear, resize};
 use nacre_proto::server::{self, Output};
 use nacre_proto::{Answer, Errno, HandlerResult, Request};
 use nacre_sys::{OwnedPort, OwnedReference, gate};
@@ -195,47 +197,97 @@ impl Root {
         Err(Errno::ENOMEM)
     }
 
-    /// Changes the size of a promise.
-    pub(super) fn resize_promise(&mut self, request: &Request<'_>, size: u64) -> Result<(), Errno> {
+    /// Changes the size of a promise. An error changes nothing.
+    pub(super) fn resize_promise(&mut self, request: &mut Request<'_>, size: u64) -> HandlerResult<resize::Output> {
         let key = Key::from_word(request.word());
         let (pool, promise) = self.promise_mut(key)?;
         let before = promise.size();
         if size > before && size > self.pools.status(pool)?.0 {
             return Err(Errno::ENOMEM);
         }
-        let returned = self.change_promise(key, |promise, may_split| promise.resize(size, may_split))?;
-        self.return_memory(request, pool, returned, None);
-        Ok(())
+        self.promise_mut(key)?.1.resize(size)?;
+        let work = Emptying { key, part: size..before.max(size), leaving: None, resized: Some(size) };
+        match self.empty_promise(request, work) {
+            Ok(true) => resize::Output { size }.now(),
+            Ok(false) => Ok(Answer::Later),
+            Err(errno) => self.promise_mut(key)?.1.resize(before).and(Err(errno)),
+        }
     }
 
     /// Takes a part of a promise away, so that it is zeros.
     pub(super) fn clear_promise(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<clear::Output> {
         let key = Key::from_word(request.word());
-        let (pool, promise) = self.promise_mut(key)?;
-        let part = promise.check(offset, size)?;
-        let returned = self.change_promise(key, |promise, may_split| promise.cut(part, may_split))?;
-        let is_large = returned.iter().map(|returned| returned.run.1).sum::<u64>() > PIECE;
-        // Without memory for a wait, the client is answered before all is back.
-        let reply = if is_large { request.detach().ok() } else { None };
-        let is_late = reply.is_some();
-        self.return_memory(request, pool, returned, reply);
-        if is_late { Ok(Answer::Later) } else { clear::Output::default().now() }
+        let part = self.promise_mut(key)?.1.check(offset, size)?;
+        let is_done = self.empty_promise(request, Emptying { key, part, leaving: None, resized: None })?;
+        if is_done { clear::Output::default().now() } else { Ok(Answer::Later) }
     }
 
-    /// Changes a promise, and charges its account for as many clusters as it has then. A change
+    /// Takes a part of a promise away. Returns false if that is more than one piece of work: a
+    /// chore answers then. An error changes nothing.
+    fn empty_promise(&mut self, request: &mut Request<'_>, mut work: Emptying) -> Result<bool, Errno> {
+        let account = self.objects.account(request.word());
+        let promise = self.promise_mut(work.key)?.1;
+        let is_long = promise.first_piece(&work.part) != work.part;
+        let mut reply = if is_long { Some(request.detach()?) } else { None };
+        if !is_long {
+            self.cut_first_piece(&mut work)?;
+            // Without memory for a wait, the client is answered before all memory is back.
+            let is_large = work.leaving.as_ref().is_some_and(|(_, (_, bytes))| *bytes > PIECE);
+            reply = if is_large { request.detach().ok() } else { None };
+        }
+        let Some(reply) = reply else {
+            let Some((leaving, refund)) = work.leaving else { return Ok(true) };
+            self.give_back(account, leaving, refund, None);
+            return Ok(true);
+        };
+        if let Some(rest) = self.empty_piece(work, reply) {
+            self.chores.add(account, rest);
+        }
+        Ok(false)
+    }
+
+    /// Does a piece of the work on a part that is taken away, and answers after the last one.
+    pub(super) fn empty_piece(&mut self, mut work: Emptying, reply: OwnedReference) -> Option<Chore> {
+        if let Some((mut leaving, refund)) = work.leaving.take() {
+            match leaving.piece() {
+                true => self.pools.refund(refund.0, refund.1),
+                false => work.leaving = Some((leaving, refund)),
+            }
+        } else if let Err(errno) = self.cut_first_piece(&mut work) {
+            let _ = server::refuse(reply, errno);
+            return None;
+        }
+        if work.leaving.is_some() || !work.part.is_empty() {
+            return Some(Chore::Empty(work, reply));
+        }
+        match work.resized {
+            Some(size) => tell(Some(reply), resize::Output { size }),
+            None => tell(Some(reply), clear::Output::default()),
+        }
+        None
+    }
+
+    /// Cuts the first piece of a part. What it had is to be given back.
+    fn cut_first_piece(&mut self, work: &mut Emptying) -> Result<(), Errno> {
+        let (pool, promise) = self.promise_mut(work.key)?;
+        let piece = promise.first_piece(&work.part);
+        let end = piece.end;
+        let runs = self.cut_promise(work.key, piece)?;
+        let bytes = runs.iter().map(|run| run.1).sum();
+        work.part.start = end;
+        work.leaving = Some((runs.into(), (pool, bytes)));
+        Ok(())
+    }
+
+    /// Cuts a piece, and charges the promise's account for as many clusters as it has then. A cut
     /// adds one at most, and none where nobody pays for it.
-    fn change_promise<T>(&mut self, key: Key, change: impl FnOnce(&mut Promise, bool) -> Result<T, Errno>) -> Result<T, Errno> {
+    fn cut_promise(&mut self, key: Key, piece: Range<u64>) -> Result<Vec<Run>, Errno> {
         let may_split = gate::is_open() && self.objects.charge(key, cost::PIECE).is_ok();
         let promise = self.promise_mut(key)?.1;
         let paid = promise.clusters() + u64::from(may_split);
-        let changed = change(promise, may_split);
+        let cut = promise.cut(piece, may_split);
         let now = promise.clusters();
         self.objects.refund(key, paid.saturating_sub(now) * cost::PIECE);
-        changed
-    }
-
-    fn return_memory(&mut self, request: &Request<'_>, pool: Key, returned: Vec<Returned>, reply: Option<OwnedReference>) {
-        let bytes = returned.iter().map(|returned| returned.run.1).sum();
-        self.give_back(self.objects.account(request.word()), returned.into(), (pool, bytes), reply);
+        cut
     }
 }

@@ -22,6 +22,8 @@ const MANY: u64 = 10_000;
 const SMALL: u64 = 1 << 20;
 /// More than any machine has.
 const HUGE: u64 = 64 << 40;
+/// Places in a small promise that are touched each by itself.
+const PLACES: u64 = 64;
 /// Pages that two threads touch at the same time, and how often.
 const PAGES: u64 = 256;
 const ROUNDS: u64 = 20;
@@ -106,6 +108,23 @@ fn huge(pool: Reference) -> Result<(), String> {
     Ok(())
 }
 
+/// Gives a promise back that came in many places. Nothing is left of what it held, and what is
+/// written afterwards stays.
+fn cleared(pool: Reference) -> Result<(), String> {
+    let shown = Shown::take(pool, SMALL).map_err(why("a promise"))?;
+    // No place follows the one before, so none is brought with another.
+    let places: Vec<u64> = (0..PLACES).map(|place| place * 7 % PLACES * (SMALL / PLACES)).collect();
+    for round in 0..2 {
+        places.iter().try_for_each(|offset| shown.touch(*offset)).map_err(|why| format!("{why} in round {round}"))?;
+        segment::clear(shown.made.segment.handle(), 0, SMALL).map_err(why("clearing a promise"))?;
+    }
+    places.iter().try_for_each(|offset| shown.touch(*offset))?;
+    crate::tools::moment();
+    memory::status(pool).map_err(why("the pool"))?;
+    let lost = places.iter().find(|offset| shown.window().read_word(**offset) != Some(**offset | 1));
+    lost.map_or(Ok(()), |offset| Err(format!("what was written at {offset} is lost")))
+}
+
 /// Tries all that would put kernel objects or another keeper where promised memory is.
 fn change(pool: Reference) -> Result<(), String> {
     let shown = Shown::take(pool, SMALL).map_err(why("a promise"))?;
@@ -173,6 +192,7 @@ fn together(pool: Reference) -> Result<(), String> {
 pub fn attack(_: &[u8]) -> Outcome {
     let Ok(pool) = find(SERVICE_MEMORY) else { return Ok(Verdict::Absent("memory")) };
     change(pool.handle())?;
+    cleared(pool.handle())?;
     together(pool.handle())?;
     huge(pool.handle())?;
     many(pool.handle())?;
