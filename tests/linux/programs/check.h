@@ -85,6 +85,13 @@ void nap(int milliseconds);
 /* Milliseconds of the monotonic clock. */
 long now(void);
 
+/* Steps that processes and threads of a program reach in an order. The memory that counts them is shared with children that are forked later. */
+void begin_steps(void);
+/* Lets those go on that wait for this step or an earlier one. */
+void reach_step(int step);
+/* Waits until the step is reached, whatever signals come. */
+void await_step(int step);
+
 /* Installs a handler, with these flags and nothing in its mask. */
 void handle(int number, void (*handler)(int), int flags);
 /* The same for a handler of three arguments. */

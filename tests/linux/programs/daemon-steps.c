@@ -5,7 +5,7 @@ static int ends[2];
 
 static void daemon_itself(void)
 {
-    nap(20);
+    await_step(1);
     HOLDS(getsid(0) != getpid());
     chdir("/");
     int null = open("/dev/null", O_RDWR);
@@ -23,7 +23,9 @@ int main(void)
 {
     char text[10] = "";
     pipe(ends);
+    begin_steps();
     in_child(child);
+    reach_step(1);
     close(ends[1]);
     SHOW(read(ends[0], text, 10));
     SHOW(read(ends[0], text, 10));

@@ -10,6 +10,7 @@ static void child(void)
     close(ends[1]);
     close(through[1]);
     dup2(file, 50);
+    reach_step(1);
     read(ends[0], bytes, 1);
     SHOW(read(through[0], bytes, 8));
     say("%s %ld\n", bytes, (long)lseek(file, 0, SEEK_CUR));
@@ -27,11 +28,12 @@ static void stranger(void)
 int main(void)
 {
     char bytes[4] = "";
+    begin_steps();
     put_file("f", "abcdef");
     pipe(ends);
     pipe(through);
     pid_t id = make_child(child);
-    nap(20);
+    await_step(1);
     target = syscall(SYS_pidfd_open, id, 0);
     int file = syscall(SYS_pidfd_getfd, target, 50, 0);
     HOLDS(file >= 0 && fcntl(file, F_GETFD) == FD_CLOEXEC);

@@ -16,6 +16,7 @@ static void hold(void)
 {
     SHOW(lock(F_SETLK, F_WRLCK, 0));
     write(to_parent[1], "x", 1);
+    await_step(1);
     nap(30);
     say("the child ends\n");
 }
@@ -23,11 +24,13 @@ static void hold(void)
 int main(void)
 {
     char byte;
+    begin_steps();
     put_file("f", "");
     pipe(to_parent);
     pid_t child = make_child(hold);
     read(to_parent[0], &byte, 1);
     SHOW(lock(F_SETLK, F_WRLCK, 0));
+    reach_step(1);
     SHOW(lock(F_SETLKW, F_WRLCK, 0));
     wait_for(child);
     return 0;

@@ -4,6 +4,7 @@
 #define ALL (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
 
 static int writer = -1;
+static volatile int is_read;
 
 static void *open_to_write(void *none)
 {
@@ -45,6 +46,8 @@ static void *write_and_close(void *none)
 {
     nap(20);
     write(writer, "one", 3);
+    while (!is_read)
+        nap(1);
     nap(20);
     close(writer);
     return none;
@@ -64,10 +67,12 @@ static void meet(int writer_first)
     watch(set, writer, 2);
     told(set, 0);
     SHOW(read(reader, text, sizeof text));
+    is_read = 0;
     pthread_create(&thread, NULL, write_and_close, NULL);
     next_of_reader(set);
     SHOW(read(reader, text, sizeof text));
     SHOW(read(reader, text, sizeof text));
+    is_read = 1;
     next_of_reader(set);
     SHOW(read(reader, text, sizeof text));
     pthread_join(thread, NULL);

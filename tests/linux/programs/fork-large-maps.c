@@ -110,6 +110,7 @@ static void wiped(void)
 
 int main(void)
 {
+    begin_steps();
     memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (char *at = memory; at < memory + SIZE; at += 4096)
         memset(at, 'a', 3000);
@@ -119,13 +120,14 @@ int main(void)
     in_child(borrower);
     pid_t waiting = fork();
     if (waiting == 0) {
-        nap(200);
+        await_step(1);
         say("child: %d\n", pages(memory, memory + SIZE, 'a'));
         _exit(0);
     }
     borrower();
     memory[SIZE - 4096] = 'a';
     threads();
+    reach_step(1);
     wait_for(waiting);
     for (char *at = memory; at < memory + SIZE; at += 4096)
         *at = 'a';

@@ -24,7 +24,7 @@ static unsigned long sum(void)
 
 static void grandchild(void)
 {
-    nap(300);
+    await_step(1);
     say("grandchild, alone: %lx\n", sum());
     mark(2, 9, 4);
     say("grandchild: %lx\n", sum());
@@ -57,6 +57,7 @@ static void again_and_again(void)
 
 int main(void)
 {
+    begin_steps();
     memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     mark(0, 2, 1);
     memset(memory + SIZE / 2, 3, 40000);
@@ -66,6 +67,7 @@ int main(void)
     mark(1, 5, 9);
     wait_for(one);
     say("parent has %lx\n", sum());
+    reach_step(1);
     while (wait(NULL) > 0)
         ;
     mark(0, 1, 8);

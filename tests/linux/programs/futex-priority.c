@@ -13,8 +13,9 @@ static long futex(int operation)
 static void *start(void *argument)
 {
     SHOW(futex(FUTEX_TRYLOCK_PI));
+    reach_step(1);
     long taken = futex(FUTEX_LOCK_PI);
-    nap(5);
+    await_step(2);
     SHOW(taken);
     SHOW(futex(FUTEX_UNLOCK_PI));
     return NULL;
@@ -23,12 +24,15 @@ static void *start(void *argument)
 int main(void)
 {
     pthread_t thread;
+    begin_steps();
     SHOW(futex(FUTEX_LOCK_PI));
     HOLDS((word & FUTEX_TID_MASK) == syscall(SYS_gettid));
     SHOW(futex(FUTEX_LOCK_PI));
     pthread_create(&thread, NULL, start, NULL);
+    await_step(1);
     nap(30);
     SHOW(futex(FUTEX_UNLOCK_PI));
+    reach_step(2);
     pthread_join(thread, NULL);
     say("%d\n", word);
     SHOW(futex(FUTEX_UNLOCK_PI));

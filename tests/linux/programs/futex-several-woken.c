@@ -24,8 +24,7 @@ static void *waker(void *which)
 
 static void *other(void *unused)
 {
-    SHOW(wait_for_several(waits, 2, NULL, CLOCK_MONOTONIC));
-    return unused;
+    return (void *)wait_for_several(waits, 2, NULL, CLOCK_MONOTONIC);
 }
 
 static void on_signal(int number)
@@ -57,7 +56,9 @@ int main(void)
     nap(20);
     SHOW(syscall(SYS_futex, &words[2], FUTEX_WAKE_PRIVATE, 9, NULL, NULL, 0));
     SHOW(syscall(SYS_futex, &words[1], FUTEX_WAKE_PRIVATE, 9, NULL, NULL, 0));
-    pthread_join(thread, NULL);
+    void *woken;
+    pthread_join(thread, &woken);
+    SHOW(woken);
     SHOW(syscall(SYS_futex, &words[0], FUTEX_WAKE_PRIVATE, 9, NULL, NULL, 0));
     clock_gettime(CLOCK_MONOTONIC, &soon);
     soon.tv_nsec += 20000000;

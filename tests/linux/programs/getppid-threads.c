@@ -3,11 +3,18 @@
 
 static pid_t parent, own;
 
+/* Two of them run at once, so that each leaves it to the first thread to print how many of its answers are right. */
 static void *ask(void *unused)
 {
-    HOLDS(getppid() == parent && getpid() == own && gettid() != own);
-    HOLDS(syscall(SYS_getppid) == parent);
-    return NULL;
+    long right = (getppid() == parent) + (getpid() == own) + (gettid() != own);
+    return (void *)(right + (syscall(SYS_getppid) == parent));
+}
+
+static void show_answers(pthread_t thread)
+{
+    void *right;
+    pthread_join(thread, &right);
+    say("%ld of 4 are right\n", (long)right);
 }
 
 static void in_threads(void)
@@ -15,12 +22,12 @@ static void in_threads(void)
     pthread_t thread[2];
     own = getpid();
     pthread_create(&thread[0], NULL, ask, NULL);
-    pthread_join(thread[0], NULL);
+    show_answers(thread[0]);
     HOLDS(getppid() == parent);
     for (int round = 0; round < 2; round++)
         SHOW(pthread_create(&thread[round], NULL, ask, NULL));
     for (int round = 0; round < 2; round++)
-        pthread_join(thread[round], NULL);
+        show_answers(thread[round]);
 }
 
 int main(void)

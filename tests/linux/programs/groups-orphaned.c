@@ -19,7 +19,7 @@ static void grandchild(void)
     handle(SIGHUP, hang_up, 0);
     handle(SIGCONT, hang_up, 0);
     raise(SIGSTOP);
-    nap(20);
+    await_step(1);
     say("%d %d\n", hung_up, continued);
 }
 
@@ -37,7 +37,9 @@ int main(void)
     char bytes[4];
     pipe(ends);
     setsid();
+    begin_steps();
     in_child(child);
+    reach_step(1);
     close(ends[1]);
     int total = 0, got;
     while ((got = read(ends[0], bytes, 4)) > 0)

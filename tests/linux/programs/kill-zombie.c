@@ -8,7 +8,8 @@ static void child(void)
 int main(void)
 {
     pid_t id = make_child(child);
-    nap(20);
+    siginfo_t info;
+    waitid(P_PID, id, &info, WEXITED | WNOWAIT);
     SHOW(kill(id, 0));
     SHOW(kill(id, SIGTERM));
     wait_for(id);

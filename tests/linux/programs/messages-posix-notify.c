@@ -60,7 +60,6 @@ static void receive_it(void)
 {
     char text[16];
     ssize_t length = mq_receive(queue, text, 16, NULL);
-    nap(30);
     say("%.*s\n", (int)length, text);
 }
 
@@ -85,8 +84,9 @@ static void by_signal(void)
     SHOW(expect(queue, SIGEV_SIGNAL, SIGUSR1, 19));
     pid_t child = make_child(receive_it);
     nap(50);
-    SHOW(mq_send(queue, "waited for", 10, 0));
+    int sent = mq_send(queue, "waited for", 10, 0);
     wait_for(child);
+    SHOW(sent);
     say("still expected\n");
     SHOW(mq_send(queue, "now", 3, 0));
     empty();
@@ -169,7 +169,7 @@ static void in_thread(union sigval value)
 {
     char text[16];
     ssize_t length = mq_receive(queue, text, 16, NULL);
-    say("thread: %d %.*s\n", value.sival_int, (int)length, text);
+    note("thread: %d %.*s\n", value.sival_int, (int)length, text);
     called++;
 }
 
@@ -182,6 +182,8 @@ static void by_thread(void)
         while (called < count)
             nap(5);
         nap(20);
+        say("%s", notes);
+        notes[0] = 0;
     }
 }
 

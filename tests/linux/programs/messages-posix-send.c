@@ -115,7 +115,6 @@ static void receive_from(void)
 {
     char text[8];
     ssize_t length = mq_receive(queue, text, 8, NULL);
-    nap(30);
     say("%.*s\n", (int)length, text);
 }
 
@@ -145,8 +144,9 @@ static void cut_off(void)
     wait_for(child);
     SHOW(mq_send(queue, "one", 3, 0));
     child = make_child(receive_from);
-    SHOW(mq_send(queue, "two", 3, 0));
+    int sent = mq_send(queue, "two", 3, 0);
     wait_for(child);
+    SHOW(sent);
     show_next(queue, 8);
 }
 

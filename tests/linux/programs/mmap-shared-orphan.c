@@ -8,6 +8,9 @@ static void orphan(pid_t maker)
 {
     while (kill(maker, 0) == 0)
         usleep(1000);
+    /* The first process prints before. */
+    while (access("go", F_OK) != 0)
+        usleep(1000);
     shared[1] += 1;
     opened[1] = shared[1] + 1;
     pid_t id = fork();
@@ -50,6 +53,7 @@ int main(int argc, char **argv)
         return maker();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     in_child(first);
+    put_file("go", "");
     while (waitpid(-1, NULL, 0) > 0)
         ;
     return 0;

@@ -8,7 +8,7 @@ static void grandchild(void)
 {
     while (getppid() == parent)
         nap(5);
-    nap(20);
+    await_step(1);
     say("has another parent\n");
     write(ends[1], "x", 1);
 }
@@ -23,7 +23,9 @@ int main(void)
 {
     char byte;
     pipe(ends);
+    begin_steps();
     in_child(child);
+    reach_step(1);
     close(ends[1]);
     SHOW(read(ends[0], &byte, 1));
     return 0;

@@ -14,7 +14,9 @@ static void grandchild(void)
     handle(SIGUSR1, handler, 0);
     prctl(PR_SET_PDEATHSIG, SIGUSR1);
     write(ends[1], "x", 1);
-    nap(100);
+    for (int tries = 0; tries < 1000 && !came; tries++)
+        nap(1);
+    await_step(1);
     say("%s\n", signal_name(came));
     write(ends[1], "y", 1);
 }
@@ -30,7 +32,9 @@ int main(void)
 {
     char byte;
     pipe(ends);
+    begin_steps();
     in_child(child);
+    reach_step(1);
     SHOW(read(ends[0], &byte, 1));
     return 0;
 }

@@ -7,11 +7,13 @@ static void child(void)
 {
     nap(20);
     write(ends[1], "x", 1);
+    await_step(1);
     nap(20);
 }
 
 int main(void)
 {
+    begin_steps();
     pipe(ends);
     pid_t id = make_child(child);
     close(ends[1]);
@@ -19,6 +21,7 @@ int main(void)
     SHOW(poll(&fd, 1, -1));
     say("%#x\n", fd.revents);
     read(ends[0], &id, 1);
+    reach_step(1);
     SHOW(poll(&fd, 1, -1));
     say("%#x\n", fd.revents);
     wait(NULL);

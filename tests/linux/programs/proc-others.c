@@ -20,6 +20,7 @@ static void child(void)
     mmap(address, 0x3000, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     for (int page = 0; page < 200; page += 2)
         mprotect(pieces + page * 0x1000, 0x1000, PROT_READ);
+    reach_step(1);
     read(ends[0], &byte, 1);
 }
 
@@ -90,7 +91,9 @@ int main(void)
     address = mmap(NULL, 0x10000, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     pieces = mmap(NULL, 200 * 0x1000, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     pipe(ends);
+    begin_steps();
     one = make_child(child);
+    await_step(1);
     nap(100);
     say("%s", whole(one, "comm"));
     HOLDS(strcmp(whole(one, "cmdline"), self) != 0);

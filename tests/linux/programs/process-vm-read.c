@@ -8,6 +8,7 @@ static void child(void)
 {
     char byte;
     memcpy(text, "child", 6);
+    reach_step(1);
     close(ends[1]);
     read(ends[0], &byte, 1);
     say("%s\n", text);
@@ -16,9 +17,10 @@ static void child(void)
 int main(void)
 {
     char found[20] = "";
+    begin_steps();
     pipe(ends);
     pid_t id = make_child(child);
-    nap(20);
+    await_step(1);
     struct iovec here = {found, 20}, there = {text, 20}, bad = {(void *)8, 20};
     SHOW(process_vm_readv(id, &here, 1, &there, 1, 0));
     say("%s\n", found);

@@ -76,8 +76,9 @@ int main(void)
     SHOW(semctl(set, 0, IPC_SET, &state));
     SHOW(semctl(set, 0, IPC_STAT, &state));
     say("%o\n", state.sem_perm.mode);
-    SHOW(semctl(set, 0, IPC_RMID));
+    int removed = semctl(set, 0, IPC_RMID);
     wait_for(child);
+    SHOW(removed);
     SHOW(semctl(set, 0, GETVAL));
     SHOW(semop(set, &zero, 1));
     return 0;

@@ -19,17 +19,19 @@ static void child(void)
 {
     raise(SIGSTOP);
     /* Two signals of which the second comes before the first is handled are one. */
-    nap(20);
+    await_step(1);
     _exit(3);
 }
 
 int main(void)
 {
+    begin_steps();
     handle_info(SIGCHLD, handler, SA_RESTART);
     pid_t id = make_child(child);
     await(1);
     kill(id, SIGCONT);
     await(2);
+    reach_step(1);
     wait_for(id);
     return 0;
 }

@@ -34,7 +34,7 @@ static void *waits(void *argument)
     siginfo_t info;
     sigemptyset(&set), sigaddset(&set, SIGRTMIN + 2);
     int got = sigwaitinfo(&set, &info);
-    say("the thread got %d code %d value %d\n", got - SIGRTMIN, info.si_code, info.si_value.sival_int);
+    note("the thread got %d code %d value %d\n", got - SIGRTMIN, info.si_code, info.si_value.sival_int);
     return argument;
 }
 
@@ -137,5 +137,6 @@ int main(void)
     own.si_value.sival_int = 99;
     SHOW(sigqueue(getpid(), SIGRTMIN + 2, own.si_value));
     pthread_join(thread, 0);
+    say("%s", notes);
     return 0;
 }

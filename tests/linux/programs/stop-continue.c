@@ -13,6 +13,7 @@ static void child(void)
     char byte;
     handle(SIGCONT, handler, SA_RESTART);
     handle(SIGTERM, handler, SA_RESTART);
+    reach_step(1);
     read(ends[0], &byte, 1);
     say("read\n");
 }
@@ -20,8 +21,10 @@ static void child(void)
 int main(void)
 {
     int status;
+    begin_steps();
     pipe(ends);
     pid_t id = make_child(child);
+    await_step(1);
     nap(20);
     kill(id, SIGSTOP);
     waitpid(id, &status, WUNTRACED);

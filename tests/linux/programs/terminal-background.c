@@ -46,8 +46,9 @@ static void orphan(void)
 {
     char text[20];
     setpgid(0, 0);
-    nap(20);
+    await_step(1);
     SHOW(read(slave, text, sizeof text));
+    reach_step(2);
 }
 
 static void parent_of_orphan(void)
@@ -83,7 +84,8 @@ static void leader(void)
     modes.c_lflag &= ~TOSTOP;
     tcsetattr(slave, TCSANOW, &modes);
     in_child(parent_of_orphan);
-    nap(60);
+    reach_step(1);
+    await_step(2);
 }
 
 int main(void)
@@ -91,6 +93,7 @@ int main(void)
     master = posix_openpt(O_RDWR | O_NOCTTY);
     grantpt(master), unlockpt(master);
     slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    begin_steps();
     in_child(leader);
     return 0;
 }

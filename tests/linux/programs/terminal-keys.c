@@ -21,7 +21,8 @@ static void stopped(void)
 {
     handle(SIGTSTP, SIG_DFL, 0), handle(SIGCONT, SIG_DFL, 0);
     setpgid(0, 0);
-    nap(40);
+    reach_step(1);
+    await_step(2);
     say("went on\n");
 }
 
@@ -51,12 +52,13 @@ static void leader(void)
     setpgid(child, child);
     handle(SIGTTOU, SIG_IGN, 0);
     SHOW(tcsetpgrp(slave, child));
-    nap(10);
+    await_step(1);
     write(master, "\032", 1);
     found = waitpid(child, &status, WUNTRACED);
     HOLDS(found == child);
     show_status(status);
     kill(-child, SIGCONT);
+    reach_step(2);
     wait_for(child);
     SHOW(tcsetpgrp(slave, 999999));
     SHOW(tcsetpgrp(slave, -1));
@@ -75,6 +77,7 @@ int main(void)
     master = posix_openpt(O_RDWR | O_NOCTTY);
     grantpt(master), unlockpt(master);
     strcpy(name, ptsname(master));
+    begin_steps();
     pid_t child = make_child(leader);
     close(master);
     wait_for(child);

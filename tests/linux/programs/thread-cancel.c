@@ -22,7 +22,8 @@ static void *reads(void *argument)
 static void *refuses(void *argument)
 {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    nap(30);
+    reach_step(1);
+    await_step(2);
     say("still here\n");
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
     pthread_testcancel();
@@ -34,6 +35,7 @@ int main(void)
 {
     pthread_t thread;
     void *result;
+    begin_steps();
     pipe(ends);
     pthread_create(&thread, NULL, reads, NULL);
     nap(20);
@@ -42,8 +44,9 @@ int main(void)
     SHOW(cancelled);
     HOLDS(result == PTHREAD_CANCELED);
     pthread_create(&thread, NULL, refuses, NULL);
-    nap(5);
+    await_step(1);
     SHOW(pthread_cancel(thread));
+    reach_step(2);
     SHOW(pthread_join(thread, &result));
     HOLDS(result == PTHREAD_CANCELED);
     return 0;

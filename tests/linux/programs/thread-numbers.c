@@ -9,6 +9,7 @@ static void *start(void *argument)
     number = syscall(SYS_gettid);
     HOLDS(getpid() == first && number != first);
     HOLDS(syscall(SYS_set_tid_address, argument) == number);
+    reach_step(1);
     return NULL;
 }
 
@@ -16,10 +17,12 @@ int main(void)
 {
     pthread_t thread;
     static int word;
+    begin_steps();
     first = getpid();
     HOLDS(syscall(SYS_gettid) == first);
     pthread_create(&thread, NULL, start, &word);
-    nap(10);
+    /* It cannot be joined any more: its end is told elsewhere. */
+    await_step(1);
     SHOW(syscall(SYS_tgkill, first, first, 0));
     return 0;
 }

@@ -5,7 +5,7 @@ static sem_t done;
 
 static void notify(union sigval value)
 {
-    say("value %d\n", value.sival_int);
+    note("value %d\n", value.sival_int);
     sem_post(&done);
 }
 
@@ -21,6 +21,7 @@ int main(void)
     SHOW(timer_settime(timer, 0, &time, NULL));
     while (sem_wait(&done) == -1)
         continue;
+    say("%s", notes);
     sigemptyset(&set), sigaddset(&set, SIGUSR2);
     sigprocmask(SIG_BLOCK, &set, NULL);
     memset(&event, 0, sizeof event);

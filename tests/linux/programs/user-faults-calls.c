@@ -64,7 +64,7 @@ static void calls(void)
 
 static void caught(int number)
 {
-    say("%s at stage %d\n", signal_name(number), stage);
+    note("%s at stage %d\n", signal_name(number), stage);
 }
 
 static void *toucher(void *page)
@@ -86,6 +86,7 @@ static void signals(void)
     say("brought %ld\n", bring('s'));
     void *value;
     pthread_join(thread, &value);
+    say("%s", notes);
     say("%c\n", (char)(long)value);
 }
 
