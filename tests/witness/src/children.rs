@@ -13,7 +13,7 @@ use nacre_abi::rights::REFERENCE_ALL;
 /// Path of this program.
 const PATH: &[u8] = b"/bin/witness";
 /// Number of [`moment`]s in which what a process had must be back.
-const MOMENTS: u32 = 50;
+const MOMENTS: u32 = 1500;
 
 /// Makes a stopped child that plays a role.
 fn build<S: ResourceSource>(supplier: &mut S, port: Reference, role: &[u8], argument: &[u8]) -> Result<Child<S>, String> {

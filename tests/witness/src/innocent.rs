@@ -16,7 +16,7 @@ const PATTERN: u64 = 0x6e61_6372_6521;
 
 /// Number of attempts, and nanoseconds between them: what an attack gave back is there as soon as
 /// its holders have heard.
-const TRIES: u32 = 100;
+const TRIES: u32 = 3000;
 const PAUSE: u64 = 10_000_000;
 
 /// Makes one call of each service that the environment has, again if one fails: the last failure,

@@ -17,9 +17,11 @@ const MILLISECOND: u64 = 1_000_000;
 static COUNTS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 /// Permission of a thread to begin, by its argument.
 static BEGIN: [AtomicBool; 4] = [const { AtomicBool::new(false) }; 4];
-/// Count of a server for each client: many times what it reaches on the time that it gets in these
-/// tests, however late a machine that is busy tells that the time is over.
-const STEPS: u64 = 20_000_000;
+/// Minimum count of a server for each client.
+const STEPS: u64 = 1_000_000;
+/// Permission of servers to answer, so that they still count when the time that they were given is
+/// over, however late a busy machine tells that.
+static MAY_ANSWER: AtomicBool = AtomicBool::new(false);
 /// Order to threads.
 static ORDER: AtomicU64 = AtomicU64::new(0);
 
@@ -139,15 +141,16 @@ pub fn ends() -> Result<(), String> {
     end(handle, thread)
 }
 
-/// The port that clients call, with a reference to it in `FREE_UNIT`.
+/// The port that clients call, with a reference to it in `FREE_UNIT`. Nobody may answer there yet.
 fn second_port() -> Result<u64, String> {
+    MAY_ANSWER.store(false, Ordering::Relaxed);
     must(Call::PortCreate, &[FREE, 0, 0])?;
     must(Call::ReferenceCreate, &[FREE_UNIT])?;
     must(Call::PortReference, &[FREE, FREE_UNIT, 3])?;
     Ok(FREE)
 }
 
-/// Answers twice after counting for a while each time.
+/// Answers twice after counting for a while each time, and not before it may.
 fn serve(number: usize) {
     begin(number);
     let mut received = ipc::receive_words(FREE);
@@ -155,7 +158,8 @@ fn serve(number: usize) {
         if received.is_err() {
             return;
         }
-        for _ in 0..STEPS {
+        let first = count(number);
+        while count(number) < first + STEPS || !MAY_ANSWER.load(Ordering::Relaxed) {
             COUNTS[number].fetch_add(1, Ordering::Relaxed);
         }
         if round == 0 {
@@ -173,13 +177,14 @@ fn client(number: usize) {
     }
 }
 
-/// Donates a little time to a thread until another has begun to count. The thread must not be done
-/// by then.
+/// Donates a little time to a thread until another has begun to count, and then lets that one
+/// answer.
 fn give_until_it_counts(thread: Thread, until: u64, counter: usize) -> Result<(), String> {
     while count(counter) == 0 {
         give(thread, until, 2 * MILLISECOND, DonationEnd::TimedOut)?;
     }
-    if count(counter) < STEPS { Ok(()) } else { Err(format!("{} steps were done", count(counter))) }
+    MAY_ANSWER.store(true, Ordering::Relaxed);
+    Ok(())
 }
 
 pub fn server() -> Result<(), String> {
@@ -195,7 +200,7 @@ pub fn server() -> Result<(), String> {
     BEGIN[2].store(true, Ordering::Relaxed);
     client(2);
     server.join();
-    equal("steps of the server", count(1), 2 * STEPS)?;
+    equal("enough steps of the server", count(1) >= 2 * STEPS, true)?;
     equal("steps of the client", count(0), 0)?;
     first.set_scheduler(Reference(0), 0).map_err(text("free"))?;
     one.join();
@@ -212,7 +217,7 @@ pub fn inversion() -> Result<(), String> {
     equal("the server would go on", announced()?, Some(1))?;
     // Neither the server nor its client get any more; who waits for both gives what it has.
     give(rich, PORT, FOREVER, DonationEnd::Blocked)?;
-    equal("steps of the server", count(1), 2 * STEPS)?;
+    equal("enough steps of the server", count(1) >= 2 * STEPS, true)?;
     equal("steps of the one that gave", count(2), 1)?;
     equal("steps of the one that gave nothing", count(0), 0)?;
     for (handle, thread) in [(server, serving), (low, poor), (high, rich)] {
@@ -276,9 +281,13 @@ pub fn nested() -> Result<(), String> {
     let (worker, working) = scheduled(work, 0)?;
     DONEE.store(working.0, Ordering::Relaxed);
     let (inner, passing) = scheduled(pass_on, 1)?;
-    let used = give(passing, PORT, 21 * MILLISECOND, DonationEnd::TimedOut)?;
+    let mut used = 0;
+    // The machine under this one may take a rest for all of that, but not each time.
+    while count(0) == 0 || count(1) == 0 {
+        used += give(passing, PORT, 21 * MILLISECOND, DonationEnd::TimedOut)?;
+    }
     let (worked, turns) = (count(0), count(1));
-    if worked == 0 || turns == 0 || turns * 2 * MILLISECOND > used {
+    if turns * 2 * MILLISECOND > used {
         return Err(format!("{used} ns were {turns} turns of 2 ms, {worked} steps"));
     }
     Thread::sleep(10 * MILLISECOND).map_err(text("sleep"))?;

@@ -16,7 +16,7 @@ const PATH: &[u8] = b"/tmp/witness-counter";
 /// Ways in which the process goes: it exits, is killed, faults, becomes another program.
 const WAYS: [&[u8]; 4] = [b"exit", b"kill", b"fault", b"become"];
 /// Number of moments to wait for a thread.
-const PATIENCE: u32 = 250;
+const PATIENCE: u32 = 3000;
 
 fn count(counter: &OwnedReference) -> Result<u64, String> {
     let mut word = [0; 8];
