@@ -204,7 +204,7 @@ static long free_memory(void) {
 
 // Whether as much memory is free as was before, soon: what nobody refers to any more goes in the background.
 static void back(const char *before) {
-    for (int round = 0; round < 30 && free_memory() < atol(before) - 64; round++) usleep(100000);
+    for (int round = 0; round < 300 && free_memory() < atol(before) - 64; round++) usleep(100000);
     if (free_memory() < atol(before) - 64) printf("%s KiB before, %ld after\n", before, free_memory());
     else printf("back\n");
 }

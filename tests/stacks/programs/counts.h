@@ -78,11 +78,11 @@ static void show_processes(void) {
     if (all) closedir(all);
 }
 
-// Says what has not come back, after a while in which it may: 1 if something has not. `reap` is called meanwhile.
+// Waits until all has come back, and says what has not in half a minute: 1 if something has not. `reap` is called meanwhile.
 static int count_after(void (*reap)(void)) {
     int processes = 0, threads = 0;
     long lost = 0;
-    for (int look = 0; look < 50; look++) {
+    for (int look = 0; look < 1500; look++) {
         if (reap) reap();
         processes = entries(0) - before.processes;
         threads = entries(1) - before.threads;

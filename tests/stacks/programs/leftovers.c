@@ -12,6 +12,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "waits.h"
 static void rung(int signal) { (void)signal; }
 static void ring_every(int microseconds)
 {
@@ -83,6 +84,9 @@ static long wake_those_left(void)
         }
     while (*(volatile unsigned *)(words + 1) < ALL)
         usleep(1000);
+    for (int i = 0; i < ALL; i++)
+        await_wait(pids[i]);
+    /* The servers that they asked have heard of them, too. */
     usleep(300000);
     /* Those that have waited longest are killed, so they are the first that a wake finds. */
     for (int i = 0; i < ALL / 2; i++)
@@ -91,7 +95,7 @@ static long wake_those_left(void)
         waitpid(pids[i], 0, 0);
     long woken = syscall(SYS_futex, words, FUTEX_WAKE, ALL / 2);
     /* Who was not woken waits for ever. */
-    alarm(20);
+    alarm(100);
     while (wait(0) > 0)
         ;
     alarm(0);

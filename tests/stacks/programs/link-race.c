@@ -4,8 +4,8 @@
 
    `swap`, which no guard holds, exchanges `turn` and `link` until `stop` exists. `try N`, which its
    guard lets use `turn` and `open` alone, uses paths through `turn` N times in each way that leads
-   anywhere. It ends with 1 if it got or changed anything below `closed`, or if no path was caught in
-   the middle. */
+   anywhere, and goes on until a path was caught in the middle. It ends with 1 if it got or changed
+   anything below `closed`. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -84,8 +84,8 @@ int main(int count, char **words) {
         return 0;
     }
     int directory = open("open", O_RDONLY | O_DIRECTORY);
-    for (int times = count > 3 ? atoi(words[3]) : 1; times > 0; times--) use(directory);
-    if (caught == 0) fault("no path was caught");
+    /* How often one is caught is by chance, so it goes on until it was. */
+    for (int times = count > 3 ? atoi(words[3]) : 1; times > 0 || caught == 0; times--) use(directory);
     fprintf(stderr, "%d caught\n", caught);
     return failures != 0;
 }

@@ -101,12 +101,13 @@ static void made(void)
     printf("made by the program: wrong %d, rewritten %d\n", wrong, memcmp(place, code, sizeof code) != 0);
 }
 
-static volatile int rang;
+/* Shared with a child that waits for the signal of its parent. */
+static volatile int *rings;
 
 static void ring(int number)
 {
     (void)number;
-    rang++;
+    ++*rings;
 }
 
 static void signals(void)
@@ -116,9 +117,10 @@ static void signals(void)
     int wrong = 0, ends[2];
     long group = getpgid(0);
     char text[9] = "";
+    rings = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
-    while (rang < 30)
+    while (*rings < 30)
         wrong += get_group(0, 0, 0) != group || get_parent(0, 0, 0) != getppid();
     setitimer(ITIMER_REAL, &never, NULL);
     printf("signals: wrong %d\n", wrong);
@@ -127,17 +129,19 @@ static void signals(void)
     wrong = 0;
     for (int i = 0; i < OFTEN; i++)
         wrong += read_some(zero, (long)text, 1) != 1;
-    rang = 0;
+    *rings = 0;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        usleep(60000);
+        while (*rings == 0)
+            usleep(1000);
+        usleep(20000);
         write(ends[1], "late", 4);
         _exit(0);
     }
     setitimer(ITIMER_REAL, &once, NULL);
     long count = read_some(ends[0], (long)text, 8);
-    printf("made again: wrong %d, rewritten %d, %ld %s, rang %d\n", wrong, is_other(read_some), count, text, rang);
+    printf("made again: wrong %d, rewritten %d, %ld %s, rang %d\n", wrong, is_other(read_some), count, text, *rings);
     waitpid(child, NULL, 0);
 }
 

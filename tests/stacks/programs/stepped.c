@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include "counts.h"
 
-#define LATE 10       // Seconds after which a run hangs.
+#define LATE 60       // Seconds after which a run hangs.
 #define PANICKED 101  // Status of a native program that panicked.
 
 static char *numbered(const char *word, int number) {

@@ -7,17 +7,22 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "waits.h"
 int main(int count, char **arguments)
 {
     unsigned *words = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int all = atoi(arguments[count - 1]), status = 0, ended = 0;
+    int *pids = calloc(all, sizeof *pids);
     for (int i = 0; i < all; i++)
-        if (fork() == 0) {
+        if ((pids[i] = fork()) == 0) {
             __sync_fetch_and_add(words + 1, 1);
             _exit(syscall(SYS_futex, words, FUTEX_WAIT, 0, 0) != 0);
         }
     while (*(volatile unsigned *)(words + 1) < (unsigned)all)
         usleep(1000);
+    for (int i = 0; i < all; i++)
+        await_wait(pids[i]);
+    /* The servers that they asked have heard of them, too. */
     usleep(300000);
     if (fork() == 0)
         _exit(3);

@@ -126,10 +126,10 @@ static void timers(void)
     often.it_interval.tv_usec = often.it_value.tv_usec = 50000;
     setitimer(ITIMER_REAL, &often, NULL);
     SHOW(nanosleep(&longer, &left));
-    SHOW(left.tv_sec);
+    HOLDS(left.tv_sec < 5);
     setitimer(ITIMER_REAL, &never, NULL);
     SHOW(alarm(100));
-    SHOW(alarm(0));
+    HOLDS(alarm(0) > 0);
     timer_t timer;
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM, .sigev_value.sival_int = 9};
     struct itimerspec often_too = {{0, 10000000}, {0, 10000000}};

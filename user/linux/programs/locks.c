@@ -128,7 +128,10 @@ static void operations(void)
     SHOW(syscall(SYS_futex, 8, FUTEX_WAIT, 1, NULL, NULL, 0));
     for (int number = 0; number < 3; number++)
         pthread_create(&threads[number], NULL, wait_word, NULL);
-    usleep(20000);
+    /* Waiters that move to another word and back are there. */
+    for (long moved = 0; moved < 3; sched_yield())
+        moved += futex(FUTEX_CMP_REQUEUE | FUTEX_PRIVATE, 0, (void *)3, &second, 0);
+    SHOW(syscall(SYS_futex, &second, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE, 0, 3, &word, 5));
     SHOW(futex(FUTEX_CMP_REQUEUE | FUTEX_PRIVATE, 1, (void *)1, &second, 7));
     SHOW(futex(FUTEX_CMP_REQUEUE | FUTEX_PRIVATE, 1, (void *)1, &second, 0));
     SHOW(futex(FUTEX_WAKE_OP | FUTEX_PRIVATE, 9, (void *)9, &second, ADD_3_IF_5));
