@@ -47,13 +47,14 @@ const INVERSION: (&str, &str) = ("who is of the highest priority does not wait f
 const MAX_DEVIATION: [u64; 2] = [2, 5];
 
 /// Large work that a client has the file server do, with small and large counts.
-const WAITS: [(&str, &[u32]); 6] = [
+const WAITS: [(&str, &[u32]); 7] = [
     ("make", &[1, 64, 240]),
     ("clear", &[1, 64, 240]),
     ("cut", &[1, 250, 4000]),
     ("unlink", &[1, 250, 4000]),
     ("list", &[1, 250, 4000]),
     ("torn", &[1000, 10_000, 100_000]),
+    ("lack", &[1000, 10_000]),
 ];
 /// Instructions that another client waits at most for a small answer, however large the work is.
 const MAX_WAITED: u64 = 400_000;

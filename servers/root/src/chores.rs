@@ -23,8 +23,12 @@ const RUN: u64 = 64 << 10;
 
 /// A segment that is being made.
 pub struct Making {
-    /// The pool that has paid for it.
+    /// The pool that pays for it.
     pub pool: Key,
+    /// Set if the pool has paid.
+    pub is_paid: bool,
+    /// Number of times that it was tried without enough memory.
+    pub tries: u64,
     /// Size of the segment in bytes.
     pub size: u64,
     /// Set if the segment may hold kernel objects.
@@ -110,8 +114,29 @@ pub struct Destroying {
     pub rest: Option<(Leaving, (Key, u64))>,
 }
 
+/// A request that lacked memory while other work gave some back. It is tried again after that.
+pub struct Retry {
+    /// The pool that memory is taken from.
+    pub pool: Key,
+    /// The request.
+    pub wanted: Wanted,
+    /// Number of times that it was tried.
+    pub tries: u64,
+}
+
+/// Requests that are tried again.
+#[derive(Clone, Copy)]
+pub enum Wanted {
+    /// A promise of this size, with these flags.
+    Promise(u64, u64),
+    /// A pool of this limit; the flag is set if it is for data alone.
+    Pool(u64, bool),
+}
+
 /// Long work. Each kind says what the client waits for.
 pub enum Chore {
+    /// A request that takes memory is tried again.
+    Retry(Retry, OwnedReference),
     /// A segment's memory is filled with zeros, and the segment given out.
     Make(Making, OwnedReference),
     /// Coloured memory is shown, and given out.
@@ -138,6 +163,8 @@ pub enum Chore {
 #[derive(Default)]
 pub struct Chores {
     waiting: BTreeMap<Key, VecDeque<Chore>>,
+    /// Chores that wait until others have given memory back. There are none if none do.
+    lacking: VecDeque<(Key, Chore)>,
     /// The account whose turn was last.
     last: Option<Key>,
     /// Chores that give memory back.
@@ -155,10 +182,24 @@ impl Chores {
         self.freeing != 0
     }
 
-    /// Adds a chore of an account, behind the account's others.
+    /// Adds a chore of an account, behind the account's others. One that lacks memory waits for
+    /// those that give some back.
     pub fn add(&mut self, account: Key, chore: Chore) {
+        if self.frees_memory() && lacks(&chore) {
+            return self.lacking.push_back((account, chore));
+        }
         self.freeing += usize::from(frees(&chore));
         self.waiting.entry(account).or_default().push_back(chore);
+    }
+
+    /// Some memory has come back: one chore that has waited for it is tried. All are if no more
+    /// comes.
+    pub fn memory_came_back(&mut self) {
+        let count = if self.frees_memory() { 1 } else { self.lacking.len() };
+        for _ in 0..count {
+            let Some((account, chore)) = self.lacking.pop_front() else { return };
+            self.waiting.entry(account).or_default().push_back(chore);
+        }
     }
 
     /// Takes the chore of which a piece is done next, with its account.
@@ -178,7 +219,12 @@ impl Chores {
     }
 }
 
-fn frees(chore: &Chore) -> bool {
+fn lacks(chore: &Chore) -> bool {
+    matches!(chore, Chore::Retry(..) | Chore::Make(Making { segment: None, .. }, _))
+}
+
+/// Returns true if a chore gives memory back.
+pub fn frees(chore: &Chore) -> bool {
     matches!(chore, Chore::TakeBack(..) | Chore::Empty(..) | Chore::Uncolour(..) | Chore::Destroy(..))
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A fault waits until memory comes back, or until its deadline. When a deadline passes, the fault
 //! of the promise that has most memory is refused, whichever it is, and all others get a new
-//! deadline. So a program that takes all memory ends, and not the one that came next. Nothing is
+//! deadline. So a program that takes all memory ends, and not the one that came next. If threads
+//! that waited have gone meanwhile, their program ends already, and no fault is refused. Nothing is
 //! tried while nothing has changed: the server sleeps until memory comes back or a deadline passes.
 
 use crate::table::Key;
@@ -87,17 +88,32 @@ impl<R> Hunger<R> {
         self.waiting.iter().map(|fault| fault.until).min().map(|until| until.saturating_sub(now).max(1))
     }
 
-    /// Takes the fault to refuse, if a deadline has passed: the one whose promise has most. All
-    /// others wait anew.
-    pub fn take_victim(&mut self, now: u64, taken: impl Fn(Key) -> u64) -> Option<Starving<R>> {
-        if self.patience(now).is_none_or(|left| left > 1) {
-            return None;
-        }
+    /// Returns true if a deadline has passed.
+    pub fn is_due(&self, now: u64) -> bool {
+        self.patience(now).is_some_and(|left| left <= 1)
+    }
+
+    /// Takes a fault whose thread has gone.
+    pub fn take_gone(&mut self, is_gone: impl Fn(&R) -> bool) -> Option<Starving<R>> {
+        let gone = self.waiting.iter().position(|fault| is_gone(&fault.reply))?;
+        self.remove(gone)
+    }
+
+    /// Takes the fault to refuse: the one whose promise has most.
+    pub fn take_victim(&mut self, taken: impl Fn(Key) -> u64) -> Option<Starving<R>> {
         let victim = (0..self.waiting.len()).max_by_key(|index| taken(self.waiting[*index].key))?;
-        let victim = self.waiting.remove(victim)?;
+        self.remove(victim)
+    }
+
+    fn remove(&mut self, index: usize) -> Option<Starving<R>> {
+        let fault = self.waiting.remove(index)?;
         self.untried = self.untried.min(self.waiting.len());
+        Some(fault)
+    }
+
+    /// Gives each fault a new deadline, because somebody ends.
+    pub fn wait_anew(&mut self, now: u64) {
         self.waiting.iter_mut().for_each(|fault| fault.until = now + PATIENCE);
-        Some(victim)
     }
 }
 
@@ -119,10 +135,20 @@ mod tests {
         let mut hunger = hunger(&[(1, 100), (2, 110), (3, 120)]);
         let taken = |key: Key| [0, 4, 900, 8][key.to_word() as usize];
         assert_eq!(hunger.patience(90), Some(10));
-        assert!(hunger.take_victim(90, taken).is_none());
-        assert_eq!(hunger.take_victim(100, taken).map(|fault| fault.reply), Some(2));
+        assert!(!hunger.is_due(90) && hunger.is_due(100));
+        assert_eq!(hunger.take_victim(taken).map(|fault| fault.reply), Some(2));
+        hunger.wait_anew(100);
         assert_eq!(hunger.patience(100), Some(PATIENCE));
-        assert_eq!(hunger.take_victim(100 + PATIENCE, taken).map(|fault| fault.reply), Some(3));
+        assert!(hunger.is_due(100 + PATIENCE));
+        assert_eq!(hunger.take_victim(taken).map(|fault| fault.reply), Some(3));
+    }
+
+    #[test]
+    fn the_fault_of_a_thread_that_has_gone_is_no_victim() {
+        let mut hunger = hunger(&[(1, 100), (2, 100), (3, 100), (2, 100)]);
+        let gone = |hunger: &mut Hunger<u64>| hunger.take_gone(|reply| *reply == 2).map(|fault| fault.reply);
+        assert_eq!([gone(&mut hunger), gone(&mut hunger), gone(&mut hunger)], [Some(2), Some(2), None]);
+        assert_eq!(hunger.take_victim(|key| key.to_word()).map(|fault| fault.reply), Some(3));
     }
 
     #[test]

@@ -94,9 +94,8 @@ fn list(count: u64) -> Result<Round, Errno> {
     }))
 }
 
-/// A promise of so many pages, all of them touched, loses every second one, then half of the rest
-/// at once, and ends.
-fn tear(pool: Reference, pages: u64) -> Result<(), Errno> {
+/// Makes a promise of so many pages, all of which are touched, and gives every second page back.
+fn tear(pool: Reference, pages: u64) -> Result<OwnedReference, Errno> {
     let size = pages * PAGE;
     let made = memory::segment_create(pool, size, SEGMENT_PROMISED)?;
     let place = Place::take(size).ok_or(Errno::ENOMEM)?;
@@ -107,15 +106,44 @@ fn tear(pool: Reference, pages: u64) -> Result<(), Errno> {
     for page in (0..pages).step_by(2) {
         segment::clear(made.segment.handle(), page * PAGE, PAGE)?;
     }
-    segment::clear(made.segment.handle(), 0, size / 2)?;
     drop((shown, place));
-    segment::destroy(made.segment.handle()).map(drop)
+    Ok(made.segment)
 }
 
-/// Promised memory is torn. All of it is there when the first small request is made.
+/// Promised memory is torn, loses half of the rest at once, and ends.
 fn torn(pages: u64) -> Result<Round, Errno> {
     let pool = find(SERVICE_MEMORY)?;
-    Ok(Box::new(move || tear(pool.handle(), pages)))
+    Ok(Box::new(move || {
+        let torn = tear(pool.handle(), pages)?;
+        segment::clear(torn.handle(), 0, pages / 2 * PAGE)?;
+        segment::destroy(torn.handle()).map(drop)
+    }))
+}
+
+/// The segment that [`end_it`] destroys.
+static ENDING: Lock<Option<OwnedReference>> = Lock::new(None);
+
+/// Destroys a segment, and waits for that.
+fn end_it(_: usize) {
+    if let Some(ending) = ENDING.lock().take() {
+        let _ = segment::destroy(ending.handle());
+    }
+}
+
+/// Memory is asked for while the memory that it must come from is on its way back.
+fn lack(pages: u64) -> Result<Round, Errno> {
+    let pool = memory::pool_create(find(SERVICE_MEMORY)?.handle(), (pages + pages / 8) * PAGE)?.pool;
+    Ok(Box::new(move || {
+        *ENDING.lock() = Some(tear(pool.handle(), pages)?);
+        let other = thread::spawn(end_it, 0).map_err(|_| Errno::ENOMEM)?;
+        // Until it begins to end, there is not enough.
+        let made = (0..REQUESTS).find_map(|_| {
+            let _ = Thread::sleep(PAUSE);
+            memory::segment_create(pool.handle(), pages * PAGE, 0).ok()
+        });
+        other.join();
+        segment::destroy(made.ok_or(Errno::ENOMEM)?.segment.handle()).map(drop)
+    }))
 }
 
 /// Makes a small request.
@@ -145,6 +173,7 @@ fn named(name: &[u8], count: u64) -> Option<Round> {
         b"unlink" => parts(count, true).ok(),
         b"list" => list(count).ok(),
         b"torn" => torn(count).ok(),
+        b"lack" => lack(count).ok(),
         _ => None,
     }
 }

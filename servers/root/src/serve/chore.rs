@@ -1,7 +1,7 @@
 //! Pieces of long work, and the answers to those who wait for it.
 
-use crate::chores::{AfterCut, Chore, Destroying, Leaving, Making, PIECE};
-use crate::memory::Segment;
+use crate::chores::{self, AfterCut, Chore, Destroying, Leaving, Making, PIECE, Retry, Wanted};
+use crate::memory::{Segment, total};
 use crate::objects::Kind;
 use crate::pools::{RECORD_COST, Remains};
 use crate::root::Root;
@@ -9,13 +9,15 @@ use crate::table::Key;
 use alloc::vec::Vec;
 use nacre_proto::flags::SEGMENT_OBJECTS;
 use nacre_proto::server::{self, Output};
-use nacre_proto::{Errno, Request, file, memory, segment};
+use nacre_proto::{Answer, Errno, HandlerResult, Request, file, memory, segment};
 use nacre_sys::{OwnedReference, Span};
 
 /// Pieces of a pool that are taken down before its client is asked to wait.
 pub(super) const AT_ONCE: usize = 4;
 /// Pools and ways to them that are taken down in one piece.
 const RECORDS_AT_ONCE: usize = 16;
+/// Number of times that a request without enough memory is tried at least, while memory comes back.
+const MIN_TRIES: u64 = 64;
 
 impl Root {
     /// Returns true if there is work for the time between requests.
@@ -28,20 +30,54 @@ impl Root {
         self.files.tree.store_mut().free_discarded();
         let Some((account, chore)) = self.chores.take() else { return };
         self.pay_as(account);
+        let frees = chores::frees(&chore);
         if let Some(rest) = self.do_piece(account, chore) {
             self.chores.add(account, rest);
         }
+        if frees {
+            self.chores.memory_came_back();
+        }
     }
 
-    /// Tries what takes memory of a pool. While memory of what has ended is on its way back, a lack
-    /// of it is no answer: that work is done first.
-    pub(super) fn with_memory_back<T>(&mut self, mut attempt: impl FnMut(&mut Root) -> Result<T, Errno>) -> Result<T, Errno> {
-        loop {
-            match attempt(self) {
-                Err(Errno::ENOMEM) if self.chores.frees_memory() => self.do_chore(),
-                outcome => return outcome,
+    /// Returns true if a lack of memory is no answer yet, because memory of what has ended is on
+    /// its way back. Others may give memory back all the time, so a request that was tried until
+    /// all memory can have come back gets the answer.
+    pub(super) fn may_retry(&self, errno: Errno, tries: u64) -> bool {
+        errno == Errno::ENOMEM && self.chores.frees_memory() && tries < total() / PIECE + MIN_TRIES
+    }
+
+    /// Answers a request that takes memory of a pool, or lets it wait for memory that is on its way
+    /// back.
+    pub(super) fn or_retry<O: Output>(&mut self, request: &mut Request<'_>, made: Result<O, Errno>, pool: Key, wanted: Wanted) -> HandlerResult<O> {
+        match made {
+            Err(errno) if self.may_retry(errno, 0) => {
+                self.wait_for(request, |reply| Chore::Retry(Retry { pool, wanted, tries: 1 }, reply))?;
+                Ok(Answer::Later)
+            }
+            made => made?.now(),
+        }
+    }
+
+    fn retry_piece(&mut self, account: Key, retry: Retry, reply: OwnedReference) -> Option<Chore> {
+        match retry.wanted {
+            Wanted::Promise(size, flags) => {
+                let made = self.promise(retry.pool, size, flags, account);
+                self.tell_made(made, retry, reply)
+            }
+            Wanted::Pool(limit, is_data) => {
+                let made = self.make_pool(retry.pool, limit, is_data, account);
+                self.tell_made(made, retry, reply)
             }
         }
+    }
+
+    fn tell_made<O: Output>(&self, made: Result<O, Errno>, retry: Retry, reply: OwnedReference) -> Option<Chore> {
+        match made {
+            Ok(output) => tell(Some(reply), output),
+            Err(errno) if self.may_retry(errno, retry.tries) => return Some(Chore::Retry(Retry { tries: retry.tries + 1, ..retry }, reply)),
+            Err(errno) => drop(server::refuse(reply, errno)),
+        }
+        None
     }
 
     /// Lets this client pay for contents and names that are taken from now on.
@@ -64,6 +100,7 @@ impl Root {
     /// Does a piece; what is left to do.
     fn do_piece(&mut self, account: Key, chore: Chore) -> Option<Chore> {
         match chore {
+            Chore::Retry(retry, reply) => self.retry_piece(account, retry, reply),
             Chore::Make(making, reply) => self.make_piece(account, making, reply),
             Chore::Colour(making, reply) => self.colour_piece(account, making, reply),
             Chore::Uncolour(making, reply) => self.uncolour_piece(making, reply),
@@ -170,16 +207,11 @@ impl Root {
     }
 
     fn make_piece(&mut self, account: Key, mut making: Making, reply: OwnedReference) -> Option<Chore> {
-        if let Err(errno) = self.pools.check(making.pool) {
-            return self.refuse_making(making.pool, making.size, reply, errno);
-        }
-        if making.segment.is_none() {
-            match Segment::unfilled(making.size, making.holds_objects) {
-                Ok((segment, filled)) => making.segment = Some((segment, filled)),
-                // Other chores give memory back.
-                Err(Errno::ENOMEM) if self.chores.frees_memory() => return Some(Chore::Make(making, reply)),
-                Err(errno) => return self.refuse_making(making.pool, making.size, reply, errno),
-            }
+        if let Err(errno) = self.begin_making(&mut making) {
+            return match self.may_retry(errno, making.tries) {
+                true => Some(Chore::Make(Making { tries: making.tries + 1, ..making }, reply)),
+                false => self.refuse_making(&making, reply, errno),
+            };
         }
         let (segment, filled) = making.segment.take()?;
         let next = (filled + PIECE).min(making.size);
@@ -194,12 +226,27 @@ impl Root {
                 let _ = memory::segment_create::Output { size: making.size, holds, segment: segment.into(), region: region.into() }.send(reply, Span::EMPTY);
                 None
             }
-            Err(errno) => self.refuse_making(making.pool, making.size, reply, errno),
+            Err(errno) => self.refuse_making(&making, reply, errno),
         }
     }
 
-    fn refuse_making(&mut self, pool: Key, size: u64, reply: OwnedReference, errno: Errno) -> Option<Chore> {
-        self.pools.refund(pool, size + RECORD_COST);
+    /// Pays for a segment that is being made, and takes its memory, as far as that is not done yet.
+    fn begin_making(&mut self, making: &mut Making) -> Result<(), Errno> {
+        self.pools.check(making.pool)?;
+        if !making.is_paid {
+            self.pools.charge(making.pool, making.size + RECORD_COST)?;
+            making.is_paid = true;
+        }
+        if making.segment.is_none() {
+            making.segment = Some(Segment::unfilled(making.size, making.holds_objects)?);
+        }
+        Ok(())
+    }
+
+    fn refuse_making(&mut self, making: &Making, reply: OwnedReference, errno: Errno) -> Option<Chore> {
+        if making.is_paid {
+            self.pools.refund(making.pool, making.size + RECORD_COST);
+        }
         let _ = server::refuse(reply, errno);
         None
     }

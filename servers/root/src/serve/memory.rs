@@ -1,7 +1,7 @@
 //! Protocols `memory` and `segment`: pools, and what is taken from them.
 
 use super::chore::AT_ONCE;
-use crate::chores::{Chore, Making, PIECE};
+use crate::chores::{Chore, Making, PIECE, Wanted};
 use crate::frames::FRAME;
 use crate::memory::{Segment, available, whole_pages};
 use crate::objects::Kind;
@@ -47,6 +47,13 @@ impl Root {
         Ok(given)
     }
 
+    /// Makes a pool in another, and gives it out.
+    pub(super) fn make_pool(&mut self, parent: Key, limit: u64, is_data: bool, account: Key) -> Result<pool_create::Output, Errno> {
+        let pool = self.pools.create(parent, limit, is_data)?;
+        let given = self.give_pool(pool, Kind::Pool(pool), account).inspect_err(|_| self.destroy_pool(pool, account))?;
+        Ok(pool_create::Output { pool: given.into() })
+    }
+
     /// Gives out a segment that is paid for: the references to its port and its region.
     pub(super) fn give_segment(&mut self, pool: Key, segment: Segment, account: Key) -> Result<(OwnedReference, OwnedReference), Errno> {
         self.pools.check(pool)?;
@@ -78,15 +85,26 @@ impl memory::Server for Root {
         let may_promise = flags & (SEGMENT_OBJECTS | SEGMENT_PROMISED) == SEGMENT_PROMISED && size >= promises::LEAST;
         // Where addresses lack, the memory is there at once.
         if may_promise && promises::has_addresses(size, size > self.pools.status(pool)?.0) {
-            return self.promise(pool, size, flags, self.objects.account(request.word()))?.now();
+            if self.is_too_large(pool, size, flags)? {
+                return Err(Errno::ENOMEM);
+            }
+            let made = self.promise(pool, size, flags, self.objects.account(request.word()));
+            return self.or_retry(request, made, pool, Wanted::Promise(size, flags));
         }
-        self.with_memory_back(|root| root.pools.charge(pool, size + RECORD_COST))?;
         let (account, holds_objects) = (self.objects.account(request.word()), flags & SEGMENT_OBJECTS != 0);
+        let making = Making { pool, is_paid: false, tries: 0, size, holds_objects, segment: None };
+        if let Err(errno) = self.pools.charge(pool, size + RECORD_COST) {
+            if !self.may_retry(errno, 0) {
+                return Err(errno);
+            }
+            self.wait_for(request, |reply| Chore::Make(making, reply))?;
+            return Ok(Answer::Later);
+        }
         let made = match Segment::unfilled(size, holds_objects) {
             Ok((segment, filled)) if filled == size => self.give_segment(pool, segment, account),
             Err(errno) if errno != Errno::ENOMEM || !self.chores.frees_memory() => Err(errno),
             // It is filled in pieces, or there is memory soon.
-            begun => match self.wait_for(request, |reply| Chore::Make(Making { pool, size, holds_objects, segment: begun.ok() }, reply)) {
+            begun => match self.wait_for(request, |reply| Chore::Make(Making { is_paid: true, segment: begun.ok(), ..making }, reply)) {
                 Ok(()) => return Ok(Answer::Later),
                 Err(errno) => Err(errno),
             },
@@ -105,14 +123,8 @@ impl memory::Server for Root {
         if limit == 0 {
             return Err(Errno::EINVAL);
         }
-        let pool = self.with_memory_back(|root| root.pools.create(parent, limit, is_data))?;
-        match self.give_pool(pool, Kind::Pool(pool), self.objects.account(request.word())) {
-            Ok(reference) => pool_create::Output { pool: reference.into() }.now(),
-            Err(errno) => {
-                self.destroy_pool(pool, self.objects.account(request.word()));
-                Err(errno)
-            }
-        }
+        let made = self.make_pool(parent, limit, is_data, self.objects.account(request.word()));
+        self.or_retry(request, made, parent, Wanted::Pool(limit, is_data))
     }
 
     fn status(&mut self, request: &mut Request<'_>) -> HandlerResult<memory::status::Output> {

@@ -46,14 +46,19 @@ impl Root {
         }
     }
 
+    /// Returns true if a promise is larger than its pool, which has `SEGMENT_OVERCOMMIT` alone.
+    pub(super) fn is_too_large(&self, pool: Key, size: u64, flags: u64) -> Result<bool, Errno> {
+        Ok(flags & SEGMENT_OVERCOMMIT == 0 && size > self.pools.status(pool)?.0)
+    }
+
     /// Gives out a promise. Without `SEGMENT_OVERCOMMIT` nobody is promised more than the pool has
     /// for all.
     pub(super) fn promise(&mut self, pool: Key, size: u64, flags: u64, account: Key) -> Result<segment_create::Output, Errno> {
-        if flags & SEGMENT_OVERCOMMIT == 0 && size > self.pools.status(pool)?.0 {
+        if self.is_too_large(pool, size, flags)? {
             return Err(Errno::ENOMEM);
         }
         self.pools.check(pool)?;
-        self.with_memory_back(|root| root.pools.charge(pool, RECORD_COST))?;
+        self.pools.charge(pool, RECORD_COST)?;
         self.give_promise(pool, size, account).inspect_err(|_| self.pools.refund(pool, RECORD_COST))
     }
 
@@ -141,15 +146,31 @@ impl Root {
         }
     }
 
-    /// Refuses the fault of the greediest promise, if a deadline has passed.
+    /// Refuses the fault of the greediest promise, if a deadline has passed and no program that
+    /// waited ends anyway.
     fn refuse_fault(&mut self) {
         let now = hardware::monotonic();
+        if !self.hunger.is_due(now) {
+            return;
+        }
+        let mut somebody_ends = false;
+        while let Some(fault) = self.hunger.take_gone(|reply| reply.is_null() != Ok(false)) {
+            self.end_fault(fault, Err(Errno::ENOMEM));
+            somebody_ends = true;
+        }
+        if !somebody_ends {
+            self.refuse_greediest();
+        }
+        self.hunger.wait_anew(now);
+    }
+
+    fn refuse_greediest(&mut self) {
         let objects = &self.objects;
         let taken = |key| match objects.get(key).map(|object| &object.kind) {
             Some(Kind::Promise(_, promise)) => promise.taken(),
             _ => 0,
         };
-        if let Some(fault) = self.hunger.take_victim(now, taken) {
+        if let Some(fault) = self.hunger.take_victim(taken) {
             self.end_fault(fault, Err(Errno::ENOMEM));
         }
     }

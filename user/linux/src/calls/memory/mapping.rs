@@ -1,6 +1,6 @@
 //! The calls that change the program's map of addresses.
 
-use crate::abi::errno::{Answer, EACCES, EEXIST, EFAULT, EINVAL, ENODEV, ENOMEM, ENOSYS, EOVERFLOW, Errno};
+use crate::abi::errno::{Answer, EACCES, EEXIST, EFAULT, EINVAL, ENODEV, ENOMEM, ENOSYS, EOVERFLOW, EPERM, Errno};
 use crate::abi::file_flags::{S_IFCHR, S_IFMT};
 use crate::abi::registers::Frame;
 use crate::calls::memory::memory_locks;
@@ -161,6 +161,7 @@ fn is_zero_device(process: &mut Process, file: &OpenFile) -> Result<bool, Errno>
 fn shared_file(file: &OpenFile, size: u64, offset: u64, rights: Rights) -> Result<Option<Rc<Segment>>, Errno> {
     let end = offset.checked_add(size).filter(|end| *end <= i64::MAX as u64).ok_or(EOVERFLOW)?;
     match file.share_contents(end) {
+        Ok(segment) if rights.contains(Rights::WRITE) && !segment.is_writable() => Err(EPERM),
         Ok(segment) => Ok(Some(segment)),
         Err(ENOSYS | ENODEV) if !rights.contains(Rights::WRITE) => Ok(None),
         Err(ENOSYS) => Err(ENODEV),

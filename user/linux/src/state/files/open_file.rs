@@ -225,9 +225,13 @@ impl OpenFile {
             *self.shared.borrow_mut() = Rc::downgrade(&segment);
             return Ok(segment);
         }
-        let access = if self.can_write() { SHARE_WRITE } else { 0 };
-        let reply = file::share(self.reference()?, size, access)?;
-        let segment = Segment::common(Some(reply.hold), reply.region, reply.size, self.can_write(), Paging::Goes);
+        let share = |access| file::share(self.reference()?, size, access).map(|reply| (reply, access != 0));
+        let (reply, writable) = match share(if self.can_write() { SHARE_WRITE } else { 0 }) {
+            // A file that is sealed against writes can still be seen.
+            Err(Errno::EPERM) if self.can_write() => share(0)?,
+            shared => shared?,
+        };
+        let segment = Segment::common(Some(reply.hold), reply.region, reply.size, writable, Paging::Goes);
         *self.shared.borrow_mut() = Rc::downgrade(&segment);
         Ok(segment)
     }
