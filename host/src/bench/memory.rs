@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn what_a_run_tells_is_read() {
-        let output = "pager: 12 faults: 34 pages fresh, 56 brought back (7 along with others), 8 shown again, 0 refused; 9 put away, 10 let go; 0 KiB in the backing; 123456 ticks\n";
+        let output = "pager: 12 faults: 34 pages fresh, 56 brought back (7 along with others), 8 shown again; unanswered: 0 without room, 0 lost, 0 refused; 9 put away, 10 let go; 0 KiB in the backing; 123456 ticks\n";
         assert_eq!(parse(output), Some(Run { instructions: 123_456, faults: 12, fresh: 34, brought: 56, put_away: 9 }));
         assert_eq!(parse("pager: 5 ticks\n"), None);
         assert_eq!(parse(&output.replace("ticks", "ms")), None);

@@ -51,8 +51,8 @@ fn report(figures: &Figures) -> String {
     let counts = &figures.counts;
     let ratio = if figures.used == 0 { 0 } else { figures.away * PAGE * 100 / figures.used };
     format!(
-        "{}: {} faults, {} pages fresh, {} brought back, {} put away; {} KiB kept in {} KiB, ratio {}.{:02}",
-        figures.name, counts.faults, counts.fresh, counts.brought, counts.put_away, figures.away * PAGE >> 10, figures.used.div_ceil(1 << 10), ratio / 100, ratio % 100
+        "{}: {} faults, {} pages fresh, {} brought back, {} put away; unanswered: {} without room, {} lost, {} refused; {} KiB kept in {} KiB, ratio {}.{:02}",
+        figures.name, counts.faults, counts.fresh, counts.brought, counts.put_away, counts.full, counts.lost, counts.refused, figures.away * PAGE >> 10, figures.used.div_ceil(1 << 10), ratio / 100, ratio % 100
     )
 }
 

@@ -68,9 +68,9 @@ fn policy(options: &Options<'_>) -> Box<dyn Policy + Send> {
 
 /// Tells what happened.
 fn report(figures: &Figures) -> String {
-    let Counts { faults, shown_again, fresh, brought, along, put_away, left, refused } = figures.counts;
+    let Counts { faults, shown_again, fresh, brought, along, put_away, left, full, lost, refused } = figures.counts;
     let (used, ticks) = (figures.used >> 10, figures.ticks);
-    format!("{faults} faults: {fresh} pages fresh, {brought} brought back ({along} along with others), {shown_again} shown again, {refused} refused; {put_away} put away, {left} let go; {used} KiB in the backing; {ticks} ticks")
+    format!("{faults} faults: {fresh} pages fresh, {brought} brought back ({along} along with others), {shown_again} shown again; unanswered: {full} without room, {lost} lost, {refused} refused; {put_away} put away, {left} let go; {used} KiB in the backing; {ticks} ticks")
 }
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {

@@ -77,8 +77,23 @@ pub struct Counts {
     pub put_away: u64,
     /// Pages that left without: they were all zeros, or in the store already.
     pub left: u64,
-    /// Faults that could not be answered.
+    /// Faults that found no frame and no place in the store.
+    pub full: u64,
+    /// Faults at pages whose stored copies were gone.
+    pub lost: u64,
+    /// Faults that the machine refused to answer.
     pub refused: u64,
+}
+
+impl Counts {
+    /// Counts a fault that could not be answered.
+    fn note(&mut self, trouble: Trouble) {
+        *match trouble {
+            Trouble::Full => &mut self.full,
+            Trouble::Lost => &mut self.lost,
+            Trouble::Refused => &mut self.refused,
+        } += 1;
+    }
 }
 
 /// Place of a page.
@@ -269,8 +284,12 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
                 None => self.begin(page, end),
             },
         };
-        self.counts.refused += u64::from(done.is_err());
-        done
+        done.inspect_err(|trouble| self.note_unanswered(*trouble))
+    }
+
+    /// Counts a fault that was not answered.
+    pub fn note_unanswered(&mut self, trouble: Trouble) {
+        self.counts.note(trouble);
     }
 
     fn show_again(&mut self, frame: usize, written: bool) -> Result<(), Trouble> {

@@ -278,8 +278,9 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         }
         let (manager, has_source) = (node.manager, node.source.is_some());
         let end = if has_source || node.below.is_some() { page + 1 } else { node.end };
-        if !self.banks[manager].has(page) && !self.raise(space, page - space)? && has_source {
-            self.pull(space, page - space)?;
+        if !self.banks[manager].has(page) {
+            let come = self.raise(space, page - space).and_then(|is_raised| Ok(is_raised || has_source && self.pull(space, page - space)?));
+            come.inspect_err(|trouble| self.banks[manager].note_unanswered(*trouble))?;
         }
         let done = self.banks[manager].fault(page, written, end);
         self.pass_down();
