@@ -32,8 +32,15 @@ impl Process {
     /// nanoseconds have passed (0: for ever). Returns at once if there is a signal to look at;
     /// whoever calls this looks with [`Process::is_interrupted`].
     pub fn sleep(&mut self, timeout: u64) -> Woken {
+        let seen = self.me().block.seen();
+        self.sleep_since(seen, timeout)
+    }
+
+    /// Sleeps as [`Process::sleep`] does, but not if somebody has woken the thread since `seen`,
+    /// which was [`Block::seen`](crate::raw::thread_block::Block::seen) then. Who gives the lock up
+    /// between a look at what it waits for and the sleep needs that.
+    pub fn sleep_since(&mut self, seen: u32, timeout: u64) -> Woken {
         let block = self.me().block;
-        let seen = block.seen();
         if block.has_attention() {
             return Woken::Called;
         }

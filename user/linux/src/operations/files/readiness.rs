@@ -174,32 +174,66 @@ pub fn wait(process: &mut Process, timeout: u64, mut check: impl FnMut(&mut Proc
         return Ok(count);
     }
     let end = if timeout == FOR_EVER { None } else { Some(now(process, MONOTONIC)?.saturating_add(timeout)) };
-    let mut pause = FIRST_PAUSE;
-    let mut was_ready = false;
+    let mut pace = Pace::default();
     loop {
         if process.is_interrupted() {
             return Err(ERESTART_UNHANDLED);
         }
-        let watched = watch(process);
-        let left = match end {
-            Some(end) => end.saturating_sub(now(process, MONOTONIC)?),
-            None => FOR_EVER,
-        };
-        // What is ready, and yet is none of what is waited for, is asked again after a while.
-        let sleeps = !watched.is_ready || was_ready;
-        was_ready = watched.is_ready;
-        if sleeps && left != 0 {
-            let is_told = watched.is_complete && !watched.is_ready;
-            let rest = if is_told { left } else { left.min(pause) };
-            pause = if is_told { FIRST_PAUSE } else { (2 * pause).min(LONGEST_PAUSE) };
-            process.me().awaits_pipe = true;
-            process.sleep(rest);
-            process.me().awaits_pipe = false;
-        }
+        process.me().awaits_pipe = true;
+        let left = watch_and_sleep(process, end, &mut pace, &mut watch);
+        process.me().awaits_pipe = false;
+        let left = left?;
         count = check(process)?;
         if count != 0 || left == 0 {
             return Ok(count);
         }
+    }
+}
+
+/// Watches files and sleeps unless one is ready; returns what was left of the time before. While
+/// servers are asked the lock is free, and the agent may hear of a file that was asked for already.
+/// So the thread is to be woken from before the first question on
+/// ([the model](../../../../../doc/models/watched-files.pml)).
+fn watch_and_sleep(process: &mut Process, end: Option<u64>, pace: &mut Pace, watch: &mut impl FnMut(&mut Process) -> Watched) -> Result<u64, Errno> {
+    let seen = process.me().block.seen();
+    let watched = watch(process);
+    let left = match end {
+        Some(end) => end.saturating_sub(now(process, MONOTONIC)?),
+        None => FOR_EVER,
+    };
+    if let Some(rest) = pace.rest(watched, left) {
+        process.sleep_since(seen, rest);
+    }
+    Ok(left)
+}
+
+/// Pace of questions about files whose servers do not tell.
+struct Pace {
+    /// Nanoseconds until the next question.
+    pause: u64,
+    /// A file was ready when it was watched last.
+    was_ready: bool,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace { pause: FIRST_PAUSE, was_ready: false }
+    }
+}
+
+impl Pace {
+    /// Nanoseconds to sleep, of those that are left; `None`: the files are to be looked at now.
+    fn rest(&mut self, watched: Watched, left: u64) -> Option<u64> {
+        // What is ready, and yet is none of what is waited for, is asked again after a while.
+        let sleeps = !watched.is_ready || self.was_ready;
+        self.was_ready = watched.is_ready;
+        if !sleeps || left == 0 {
+            return None;
+        }
+        let is_told = watched.is_complete && !watched.is_ready;
+        let rest = if is_told { left } else { left.min(self.pause) };
+        self.pause = if is_told { FIRST_PAUSE } else { (2 * self.pause).min(LONGEST_PAUSE) };
+        Some(rest)
     }
 }
 
