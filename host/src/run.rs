@@ -1,6 +1,7 @@
 //! `nacre run`: compose, boot, join the terminal, end with the program's status.
 
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::thread;
 
@@ -29,6 +30,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let seed = if arguments.machine.icount { Seed::Fixed } else { Seed::Fresh };
     let guest = Guest::compose(products, &GuestArguments { seed, starts_here: true, memory: Some(arguments.machine.memory), ..arguments.guest.clone() }, &facts)?;
     check_memory(guest.image.len() as u64, arguments.machine.memory)?;
+    guest.outputs.iter().try_for_each(|path| check_output(path))?;
     let image = Scratch::write("boot-image", &guest.image)?;
     let store = arguments.store.as_ref().map(Named::open).transpose()?;
     let mut machine_arguments = with_store(arguments.machine.clone(), store.as_ref());
@@ -43,6 +45,16 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
         say_missing(&guest, status);
     }
     Ok(ending.status())
+}
+
+/// Checks that a file that the guest will hand out has a place here.
+fn check_output(path: &Path) -> Outcome<()> {
+    let problem = match path.parent() {
+        _ if path.is_dir() => "it is a folder",
+        Some(folder) if folder.is_dir() => return Ok(()),
+        _ => "its folder is not there",
+    };
+    Err(Failure::new(Class::File, format!("cannot write {}: {problem}", path.display())))
 }
 
 /// Arguments of a machine that has this store.
@@ -134,6 +146,14 @@ fn say_missing(guest: &Guest, status: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_has_no_place_here_is_refused_before_the_machine_starts() {
+        let folder = std::env::temp_dir();
+        assert!(check_output(&folder.join("file")).is_ok());
+        assert!(check_output(&folder).is_err());
+        assert!(check_output(&folder.join("no-such-folder").join("file")).is_err());
+    }
 
     #[test]
     fn files_that_do_not_fit_are_refused_with_a_way_out() {
