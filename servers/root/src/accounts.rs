@@ -27,7 +27,7 @@ pub mod cost {
 }
 
 /// Largest number of accounts around an account.
-const MAX_DEPTH: u32 = 32;
+pub const MAX_DEPTH: u32 = 32;
 
 struct Account {
     parent: Option<Key>,
@@ -64,6 +64,13 @@ impl Accounts {
         self.all.reserve()?;
         self.charge(parent, cost::ACCOUNT)?;
         Ok(self.all.insert(Account { parent: Some(parent), depth, used: 0 }))
+    }
+
+    /// Returns an account and those around it, from the innermost on, but for the outermost.
+    pub fn chain(&self, account: Key) -> impl Iterator<Item = Key> {
+        let inside = |account: &Key| *account != self.outermost;
+        let parent = move |account: &Key| self.all.get(*account).and_then(|account| account.parent).filter(inside);
+        core::iter::successors(Some(account).filter(inside), parent)
     }
 
     /// Bytes that can still be charged to an account.

@@ -1,23 +1,95 @@
-//! Payers of contents of files and of names: no client takes all that there may be.
+//! Payers of contents of files, of names, and of regions of contents: no client takes all that
+//! there may be.
 //!
-//! A payer is an account's number. It has at most three times what is free: alone three quarters of
-//! all. 0 is nobody: what it takes is charged to no share. A file stays with those who made it
+//! A payer is an account's number. What it has taken counts against every account around it, too.
+//! It has at most three times what it leaves of what its parent could give to it alone: alone three
+//! quarters. The outermost account is charged to no share. A file stays with those who made it
 //! grow, and a name with whoever gave it, also after they have ended.
 
+use crate::accounts::MAX_DEPTH;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 /// Size of a name, beside its bytes in two orders, with what it leads to.
 const NAME: u64 = 768;
 
+/// Accounts of a payer: its own, and those around it but for the outermost.
+#[derive(Debug)]
+pub struct Chain(Vec<u64>);
+
+impl Default for Chain {
+    fn default() -> Chain {
+        // As many as there can be, so that a request needs no memory.
+        Chain(Vec::with_capacity(MAX_DEPTH as usize + 1))
+    }
+}
+
+impl Chain {
+    /// Lets these accounts pay, the innermost first.
+    pub fn set(&mut self, accounts: impl Iterator<Item = u64>) {
+        self.0.clear();
+        self.0.extend(accounts);
+    }
+
+    /// Number of the payer; 0 if it is charged to no share.
+    fn payer(&self) -> u64 {
+        self.0.first().copied().unwrap_or(0)
+    }
+}
+
+/// Account that has taken something.
+#[derive(Debug)]
+struct Holder {
+    /// Amount that it has taken, with all accounts inside it.
+    held: u64,
+    /// The account around it; 0: the outermost.
+    parent: u64,
+}
+
+/// Amounts that accounts have taken of something that is shared.
+#[derive(Debug, Default)]
+pub struct Shares(BTreeMap<u64, Holder>);
+
+impl Shares {
+    /// Returns how much more a payer may have if so much is free.
+    pub fn room(&self, payer: &Chain, free: u64) -> u64 {
+        payer.0.iter().rev().fold(free, |room, account| {
+            let held = self.0.get(account).map_or(0, |holder| holder.held);
+            (3 * room).saturating_sub(held) / 4
+        })
+    }
+
+    /// Charges a payer; returns its number.
+    pub fn take(&mut self, payer: &Chain, amount: u64) -> u64 {
+        for (index, account) in payer.0.iter().enumerate() {
+            let parent = payer.0.get(index + 1).copied().unwrap_or(0);
+            self.0.entry(*account).or_insert(Holder { held: 0, parent }).held += amount;
+        }
+        payer.payer()
+    }
+
+    /// Takes back what [`take`](Self::take) charged.
+    pub fn give_back(&mut self, payer: u64, amount: u64) {
+        let mut account = payer;
+        while let Some(holder) = self.0.get_mut(&account) {
+            let parent = holder.parent;
+            holder.held = holder.held.saturating_sub(amount);
+            if holder.held == 0 {
+                self.0.remove(&account);
+            }
+            account = parent;
+        }
+    }
+}
+
 /// Bytes that each payer has taken for file contents and names.
 #[derive(Debug, Default)]
 pub struct Payers {
     /// Payer of what is taken from now on.
-    pub now: u64,
+    pub now: Chain,
     /// Bytes of all names that somebody pays for.
     names: u64,
-    held: BTreeMap<u64, u64>,
+    held: Shares,
     /// Size and payer of each run of contents, by its start.
     runs: BTreeMap<u64, (u64, u64)>,
 }
@@ -35,23 +107,7 @@ impl Payers {
 
     /// Returns true if whoever pays now may have `bytes` more, of which `free` are free.
     pub fn may_take(&self, bytes: u64, free: u64) -> bool {
-        let held = self.held.get(&self.now).copied().unwrap_or(0);
-        bytes <= free && (self.now == 0 || held + bytes <= 3 * (free - bytes))
-    }
-
-    fn take(&mut self, bytes: u64) {
-        if self.now != 0 {
-            *self.held.entry(self.now).or_default() += bytes;
-        }
-    }
-
-    fn give_back(&mut self, payer: u64, bytes: u64) {
-        if let Some(held) = self.held.get_mut(&payer) {
-            *held = held.saturating_sub(bytes);
-            if *held == 0 {
-                self.held.remove(&payer);
-            }
-        }
+        bytes <= self.held.room(&self.now, free)
     }
 
     /// Charges a name; who pays for it. `None`: of the `free` bytes it may not have so many.
@@ -64,26 +120,26 @@ impl Payers {
 
     /// Charges a name that was another one, which nobody refuses.
     pub fn move_name(&mut self, length: usize) -> u64 {
-        if self.now != 0 {
-            self.take(cost(length));
+        let payer = self.held.take(&self.now, cost(length));
+        if payer != 0 {
             self.names += cost(length);
         }
-        self.now
+        payer
     }
 
     /// A name has gone.
     pub fn give_name(&mut self, payer: u64, length: usize) {
         if payer != 0 {
-            self.give_back(payer, cost(length));
+            self.held.give_back(payer, cost(length));
             self.names = self.names.saturating_sub(cost(length));
         }
     }
 
     /// Charges a run of contents.
     pub fn add_run(&mut self, start: u64, size: u64) {
-        if self.now != 0 {
-            self.take(size);
-            self.runs.insert(start, (size, self.now));
+        let payer = self.held.take(&self.now, size);
+        if payer != 0 {
+            self.runs.insert(start, (size, payer));
         }
     }
 
@@ -105,7 +161,7 @@ impl Payers {
             if at + size > end {
                 self.runs.insert(end, (at + size - end, payer));
             }
-            self.give_back(payer, (at + size).min(end) - at.max(start));
+            self.held.give_back(payer, (at + size).min(end) - at.max(start));
         }
     }
 }
@@ -119,7 +175,7 @@ mod tests {
         let (mut payers, most, mut used) = (Payers::default(), 1 << 20, 0);
         let mut taken = Vec::new();
         for payer in 1..5 {
-            payers.now = payer;
+            payers.now.set([payer].into_iter());
             let before = used;
             while payers.may_take(4096, most - used - payers.names()) {
                 payers.add_run(used, 4096);
@@ -129,22 +185,40 @@ mod tests {
             taken.push(used - before);
         }
         assert!(taken[0] > most / 3 * 2 && taken[0] <= most / 4 * 3 && taken.iter().all(|taken| *taken > 0), "{taken:?}");
-        payers.now = 0;
+        payers.now.set([].into_iter());
         assert!(payers.may_take(most - used, most - used), "nobody's share is all that is left");
         payers.remove_run(0, used);
-        assert!(payers.runs.is_empty() && payers.held.values().sum::<u64>() == payers.names());
+        assert!(payers.runs.is_empty() && payers.held.0.values().map(|holder| holder.held).sum::<u64>() == payers.names());
     }
 
     #[test]
     fn runs_go_in_parts_and_together() {
         let mut payers = Payers::default();
         for (payer, start) in [(7, 0), (8, 10), (0, 20), (9, 30)] {
-            payers.now = payer;
+            payers.now.set([payer].into_iter().filter(|payer| *payer != 0));
             payers.add_run(start, 10);
         }
         payers.remove_run(2, 3);
         payers.remove_run(8, 24);
         assert_eq!(payers.runs.iter().map(|(start, (size, payer))| (*start, *size, *payer)).collect::<Vec<_>>(), [(0, 2, 7), (5, 3, 7), (32, 8, 9)]);
-        assert_eq!(payers.held.into_iter().collect::<Vec<_>>(), [(7, 5), (9, 8)]);
+        assert_eq!(payers.held.0.into_iter().map(|(payer, holder)| (payer, holder.held)).collect::<Vec<_>>(), [(7, 5), (9, 8)]);
+    }
+
+    #[test]
+    fn accounts_inside_a_payers_bring_it_no_contents() {
+        let (mut payers, most, mut used) = (Payers::default(), 1 << 20, 0);
+        // One client with a hundred accounts in its own.
+        for inner in 100..200 {
+            payers.now.set([inner, 1].into_iter());
+            while payers.may_take(64, most - used) {
+                payers.add_run(used, 64);
+                used += 64;
+            }
+        }
+        assert!(used <= most / 4 * 3, "{used}");
+        payers.now.set([2].into_iter());
+        assert!(payers.may_take(most / 8, most - used));
+        payers.remove_run(0, used);
+        assert!(payers.held.0.is_empty() && payers.runs.is_empty());
     }
 }

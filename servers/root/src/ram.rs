@@ -3,7 +3,7 @@
 
 use crate::frames::FRAME;
 use crate::memory;
-use crate::payers::Payers;
+use crate::payers::{Payers, Shares};
 use crate::store::Store;
 use crate::views::Views;
 use alloc::collections::BTreeMap;
@@ -28,8 +28,10 @@ const MAX_AT_ONCE: usize = 64;
 /// Memory of file contents. The head of this module describes it.
 #[derive(Default)]
 pub struct Ram {
-    /// Regions by start and size.
-    regions: BTreeMap<(u64, u64), OwnedRegion>,
+    /// Regions by start and size, with their payers.
+    regions: BTreeMap<(u64, u64), (OwnedRegion, u64)>,
+    /// Number of regions of each payer.
+    region_shares: Shares,
     /// Views through which others see contents as they change.
     pub views: Views,
     /// Bytes in all contents.
@@ -44,14 +46,23 @@ impl Ram {
     /// The region of a run of contents, for the reader's eyes and for execution.
     pub fn region(&mut self, start: u64, size: u64) -> Result<Region, Errno> {
         let key = (start, size.next_multiple_of(FRAME));
-        if let Some(region) = self.regions.get(&key) {
+        if let Some((region, _)) = self.regions.get(&key) {
             return Ok(region.handle());
         }
-        if self.regions.len() >= MAX_REGIONS {
+        let free = MAX_REGIONS.saturating_sub(self.regions.len());
+        if self.region_shares.room(&self.payers.now, free as u64) == 0 {
             return Err(Errno::ENODEV);
         }
         let region = memory::region(start, size, Rights::READ.union(Rights::EXECUTE))?;
-        Ok(self.regions.entry(key).or_insert(region).handle())
+        let handle = region.handle();
+        self.regions.insert(key, (region, self.region_shares.take(&self.payers.now, 1)));
+        Ok(handle)
+    }
+
+    /// Returns true if a region of a part of a file would leave enough for whole files. Programs
+    /// map whole files, and there are many more parts than files.
+    pub fn has_room_for_parts(&self) -> bool {
+        self.regions.len() < MAX_REGIONS / 4
     }
 
     /// Returns true if runs wait to be given back.
@@ -123,7 +134,9 @@ impl Store for Ram {
         let overlaps = |key: &(u64, u64)| key.0 + key.1 > start;
         let mapped: alloc::vec::Vec<_> = self.regions.range(..(start + size, 0)).map(|(key, _)| *key).filter(overlaps).collect();
         for key in mapped {
-            self.regions.remove(&key);
+            if let Some((_, payer)) = self.regions.remove(&key) {
+                self.region_shares.give_back(payer, 1);
+            }
         }
         self.views.hide(start, size);
         self.used = self.used.saturating_sub(size);

@@ -86,8 +86,8 @@ impl Root {
     }
 
     fn pay_as(&mut self, account: Key) {
-        let is_outermost = account == self.objects.accounts.outermost();
-        self.files.tree.store_mut().payers.now = if is_outermost { 0 } else { account.to_word() };
+        let accounts = self.objects.accounts.chain(account).map(Key::to_word);
+        self.files.tree.store_mut().payers.now.set(accounts);
     }
 
     /// Lets a client wait for a chore.

@@ -228,7 +228,13 @@ impl Server for Root {
         let content = self.files.tree.content(file.node).map_err(|_| Errno::ENODEV)?.0;
         let size = size.min(content.size().saturating_sub(offset));
         let start = content.contiguous(offset, size).ok_or(Errno::ENODEV)?;
-        let region = self.files.tree.store_mut().region_reference(start, size)?;
+        let is_part = size != content.size();
+        self.pay(request);
+        let store = self.files.tree.store_mut();
+        if is_part && !store.has_room_for_parts() {
+            return Err(Errno::ENODEV);
+        }
+        let region = store.region_reference(start, size)?;
         self.note_access(&file);
         map::Output { size, region: region.into() }.now()
     }

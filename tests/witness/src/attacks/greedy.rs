@@ -18,6 +18,13 @@ const SMALLEST_VIEW: u32 = 30;
 /// Bound on each kind: more than the server may keep for all clients together.
 const MANY: u64 = 40_000;
 
+/// A file of many parts, how many of them are mapped at most, and accounts of the greedy client.
+const PROGRAM: &[u8] = b"/bin/busybox";
+const MANY_PARTS: usize = 8192;
+const SHARES: usize = 8;
+/// A file that is mapped after that.
+const FRESH: &[u8] = b"/tmp/fresh";
+
 /// A client of its own: a directory that is counted apart, and a file opened through it.
 struct Client {
     files: OwnedReference,
@@ -53,6 +60,25 @@ impl Client {
         held.extend((0..MANY).map_while(|_| directory::counter(self.files.handle(), 0, 0).ok().map(|reply| reply.file)));
         held.extend((0..MANY).map_while(|_| directory::open(self.files.handle(), O_RDWR, 0, FILES[0]).ok().map(|reply| reply.file)));
         held
+    }
+
+    /// Maps as many parts of a program as the server shows, for clients of its own, too.
+    fn map_parts(&self) -> Option<()> {
+        let shares: Vec<_> = (0..SHARES).map_while(|_| directory::share(self.files.handle()).ok()).collect();
+        for shared in &shares {
+            let program = directory::open(shared.directory.handle(), 0, 0, PROGRAM).ok()?.file;
+            let pages = file::map(program.handle(), 0, u64::MAX).ok()?.size / PAGE_SIZE;
+            let parts = (0..pages).flat_map(|first| (1..pages - first).map(move |count| [first, count].map(|pages| pages * PAGE_SIZE)));
+            parts.take(MANY_PARTS).take_while(|[offset, size]| file::map(program.handle(), *offset, *size).is_ok()).for_each(drop);
+        }
+        Some(())
+    }
+
+    /// Maps a file that nobody has mapped.
+    fn map(&self) -> Result<(), String> {
+        let fresh = directory::open(self.files.handle(), O_CREAT | O_RDWR, 0o600, FRESH).map_err(why("a fresh file"))?.file;
+        file::write(fresh.handle(), 0, b"fresh").map_err(why("writing it"))?;
+        file::map(fresh.handle(), 0, u64::MAX).map(drop).map_err(why("mapping it"))
     }
 
     /// Does a little of everything, and gives back what it can.
@@ -97,6 +123,8 @@ pub fn attack(_: &[u8]) -> Outcome {
         made => made.map(Some).map_err(why("a client")),
     };
     let (Some(greedy), Some(other)) = (client(FILES[0])?, client(FILES[1])?) else { return Ok(Verdict::Absent("files")) };
+    greedy.map_parts();
+    other.map()?;
     let held = greedy.take_all();
     patiently(|| other.work())?;
     // One at its limit gives back all the same.
