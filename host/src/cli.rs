@@ -176,11 +176,14 @@ pub struct MachineArguments {
     /// File, and its size in bytes, that is memory behind the machine's own
     #[arg(skip)]
     pub store: Option<(PathBuf, u64)>,
+    /// Socket that a fourth serial line is connected to, for a debugger
+    #[arg(skip)]
+    pub debug_line: Option<PathBuf>,
 }
 
 impl Default for MachineArguments {
     fn default() -> Self {
-        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None }
+        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None }
     }
 }
 
@@ -193,6 +196,9 @@ pub struct RunArguments {
     /// SIZE it is made, or made larger
     #[arg(long, value_name = "FILE[:SIZE]", value_parser = crate::store::parse)]
     pub store: Option<crate::store::Named>,
+    /// Let gdb reach the monitor `debug` by this port of 127.0.0.1 (0: a free one, which is printed)
+    #[arg(long, value_name = "PORT")]
+    pub gdb: Option<u16>,
     #[command(flatten)]
     pub guest: GuestArguments,
 }

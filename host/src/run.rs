@@ -13,6 +13,7 @@ use crate::builds;
 use crate::cli::{GuestArguments, MachineArguments, RunArguments, Seed};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::scratch::Scratch;
+use crate::session::debug_line::DebugLine;
 use crate::session::machine::{Boot, Machine};
 use crate::session::terminal::{Facts, Lines, Raw};
 use crate::session::{Ending, Event, Limits, Session, Streams};
@@ -37,6 +38,12 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     if !machine_arguments.debug {
         machine_arguments.kernel_option.push("quiet=1".to_string());
     }
+    let line = arguments.gdb.map(DebugLine::open).transpose()?;
+    if let Some(line) = &line {
+        machine_arguments.debug_line = Some(line.socket());
+        eprintln!("nacre: the monitor debug listens for: target extended-remote 127.0.0.1:{}", line.number());
+    }
+    let _folder = line.map(DebugLine::carry);
     let machine = machine(products, &image, machine_arguments);
     let limits = Limits { timeout: arguments.machine.timeout, outputs: guest.outputs.clone() };
     let ending = attend(&machine, limits, facts)?;

@@ -2,6 +2,7 @@
 //! ended.
 
 pub mod capture;
+pub mod debug_line;
 pub mod event;
 pub mod machine;
 mod names;

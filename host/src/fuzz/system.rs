@@ -22,6 +22,7 @@ pub fn fuzz(tree: &Tree, arguments: &FuzzArguments) -> Outcome<i32> {
     let run = RunArguments {
         machine: MachineArguments { cpus: arguments.cpus, debug: arguments.debug, ..MachineArguments::default() },
         store: None,
+        gdb: None,
         guest: GuestArguments { bare: true, command, ..GuestArguments::default() },
     };
     run_products(&products, &run)

@@ -75,6 +75,11 @@ impl Machine {
         for (line, descriptor) in ["console", "messages", "errors"].iter().zip(0..) {
             add(&format!("-chardev socket,id={line},fd={descriptor} -serial chardev:{line}"));
         }
+        if let Some(socket) = &self.arguments.debug_line {
+            // The usual interrupt of a fourth line is that of the second.
+            words.extend(["-chardev".into(), format!("socket,id=gdb,path={}", socket.display()).into()]);
+            words.extend(["-device".into(), "isa-serial,chardev=gdb,index=3,iobase=0x2e8,irq=5".into()]);
+        }
         self.add_boot(&mut words);
         if let Some((store, size)) = &self.arguments.store {
             words.extend(store::words(store, *size, self.arguments.memory, self.arguments.cpus));

@@ -10,13 +10,10 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};
 use nacre_abi::fault;
 use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
 use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
-use nacre_abi::state::ThreadState;
-use nacre_nest::host::{Exception, keep, keep_and_watch};
-use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK, REFLECTED};
+use nacre_nest::host::{Exception, keep, keep_and_watch, reflected, thread_state};
 use nacre_nest::{Child, ChildPool, Services};
 use nacre_proto::flags::{TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW, WNOHANG};
 use nacre_proto::process::{released, wait};
@@ -295,7 +292,7 @@ impl Manager {
     /// Ends the process as by the signal, because it has no keeper of its own.
     fn exception(&mut self, request: &mut Request<'_>) {
         let exception = Exception::from_words(request.words());
-        if let Some(state) = reflected(&exception, request.bytes()) {
+        if let Some(state) = thread_state(request.bytes()).and_then(|state| reflected(&exception, state)) {
             let bytes: Vec<u8> = state.to_words().iter().flat_map(|word| word.to_le_bytes()).collect();
             request.put(&bytes);
             request.answer(fault::RESUME, [0; 6]);
@@ -431,15 +428,4 @@ impl Manager {
     pub(crate) fn wait_later(&mut self, pid: u64, which: i64, options: u64, reply: OwnedReference) {
         self.waiters.push(Waiter { pid, which, options, reply });
     }
-}
-
-/// Returns the state in which a thread goes on after its stack has overflowed: its library makes
-/// the stack grow. Returns `None` for any other exception.
-fn reflected(exception: &Exception, bytes: &[u8]) -> Option<ThreadState> {
-    let words: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-    let state = ThreadState::from_words(words.try_into().ok()?);
-    let is_stack = exception.kind == fault::KIND_MEMORY && (FOREIGN_STACK_END - MAX_FOREIGN_STACK..FOREIGN_STACK_END).contains(&exception.address);
-    let in_library = (FOREIGN_LIBRARY..OBJECTS).contains(&state.rip);
-    let entry = state.foreign_entry.checked_sub(REFLECTED).filter(|entry| (FOREIGN_LIBRARY..OBJECTS).contains(entry))?;
-    (is_stack && !in_library).then_some(ThreadState { rip: entry, fs_base: state.rip, ..state })
 }

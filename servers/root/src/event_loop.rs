@@ -1,6 +1,7 @@
 //! Event loop of the root server: answers requests, notifications, exceptions and faults until the
 //! program has ended.
 
+use crate::debug_line::DebugLine;
 use crate::objects::Kind;
 use crate::root::Root;
 use crate::serve::Sources;
@@ -46,6 +47,9 @@ impl Root {
         self.console.push_messages(&mut self.files);
         self.console.push();
         self.console.settle();
+        if let Some(line) = &mut self.debug_line {
+            line.settle();
+        }
         Ok(())
     }
 
@@ -57,13 +61,19 @@ impl Root {
         self.console.messages.exit(if status >= 256 { SIGNAL_STATUS + (status & 0x7f) } else { status & 0xff });
         self.console.push_messages(&mut self.files);
         let mut stalls = 0;
-        while !self.console.is_quiet() && stalls < MAX_STALLS {
-            let before = self.console.pending();
+        let pending = |root: &Root| root.console.pending() + root.debug_line.as_ref().map_or(0, DebugLine::pending);
+        while !self.is_quiet() && stalls < MAX_STALLS {
+            let before = pending(self);
             let patience = Some(self.console.patience()).filter(|patience| *patience != 0);
             self.step(endpoint, patience.map_or(STALL, |patience| patience.min(STALL)))?;
-            stalls = if self.console.pending() == before { stalls + 1 } else { 0 };
+            stalls = if pending(self) == before { stalls + 1 } else { 0 };
         }
         Ok(())
+    }
+
+    /// Returns true if everything has gone out.
+    fn is_quiet(&self) -> bool {
+        self.console.is_quiet() && self.debug_line.as_ref().is_none_or(DebugLine::is_quiet)
     }
 
     fn report_foreign_calls(&mut self) {
@@ -101,6 +111,9 @@ impl Root {
         let Some(object) = self.objects.get(key) else { return };
         if let Kind::Lines = object.kind {
             let events = self.console.interrupted(bits);
+            if let Some(line) = &mut self.debug_line {
+                line.interrupted(bits);
+            }
             self.terminal_events(events);
         } else if let Kind::Keeper = object.kind {
             if bits & THREAD_ENDED != 0 && self.status.is_none() {

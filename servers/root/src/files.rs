@@ -4,7 +4,8 @@
 use crate::boot::{BootFacts, image_start};
 use crate::hardware;
 use crate::memory::{self, Segment};
-use crate::open_file::DEVICES;
+use crate::debug_line;
+use crate::open_file::{DEBUGGER, DEVICES};
 use crate::ram::Ram;
 use crate::tree::boot::Refused;
 use crate::windows;
@@ -90,7 +91,8 @@ impl Files {
         let (root, now) = (self.tree.root(), self.clock.now());
         let _ = self.tree.make_directory(root, b"/dev", 0o755, now);
         let _ = self.tree.make_directory(root, b"/dev/shm", 0o1777, now);
-        for (path, device, mode) in DEVICES {
+        let debugger = debug_line::is_there().then_some(&DEBUGGER);
+        for (path, device, mode) in DEVICES.iter().chain(debugger) {
             let _ = self.tree.make_node(root, path, format::CHARACTER | mode, *device, now);
         }
     }

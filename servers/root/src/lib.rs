@@ -15,6 +15,7 @@ pub mod chunks;
 pub mod coloured;
 pub mod console;
 pub mod event_loop;
+pub mod debug_line;
 pub mod files;
 pub mod frames;
 pub mod hardware;

@@ -15,6 +15,7 @@ mod device {
     pub const CONSOLE: u64 = 0x501;
     pub const FIRST_LINE: u64 = 0x440;
     pub const THIRD_LINE: u64 = 0x442;
+    pub const FOURTH_LINE: u64 = 0x443;
 }
 
 /// The devices that are in `/dev`: path, number, permissions.
@@ -30,6 +31,9 @@ pub const DEVICES: &[(&[u8], u64, u32)] = &[
     (b"/dev/stdout", device::FIRST_LINE, 0o620),
     (b"/dev/stderr", device::THIRD_LINE, 0o620),
 ];
+
+/// The device of a debugger, on machines that have its line.
+pub const DEBUGGER: (&[u8], u64, u32) = (b"/dev/gdb", device::FOURTH_LINE, 0o600);
 
 /// Returns the paths of the streams that a program starts with. On a terminal, input and output are
 /// the console, so that a program finds the terminal's name.
@@ -55,6 +59,8 @@ pub enum FileOperations {
     Console,
     /// The program's errors; reads as the console.
     Errors,
+    /// The line of a debugger.
+    Debugger,
 }
 
 /// An open file.
@@ -133,6 +139,7 @@ fn behaviour_of(kind: u32, number: u64, has_terminal: bool) -> Result<FileOperat
         device::TERMINAL if !has_terminal => Err(Errno::ENXIO),
         device::TERMINAL | device::CONSOLE | device::FIRST_LINE => Ok(FileOperations::Console),
         device::THIRD_LINE => Ok(FileOperations::Errors),
+        device::FOURTH_LINE => Ok(FileOperations::Debugger),
         _ => Err(Errno::ENXIO),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::chores::{Chores, Destroying};
 use crate::console::Console;
+use crate::debug_line::DebugLine;
 use crate::files::Files;
 use crate::locks::{Holder, Locks};
 use crate::notices::{Notices, event};
@@ -31,6 +32,8 @@ pub struct Root {
     pub pools: Pools,
     /// The console.
     pub console: Console,
+    /// The line of a debugger, if the machine has it.
+    pub debug_line: Option<DebugLine>,
     /// Random bytes.
     pub random: Random,
     /// The outermost pool, the root directory, the clock, the three streams: given out as often as

@@ -6,6 +6,7 @@ use crate::tree::boot::Refused;
 use crate::chores::Chores;
 use crate::starving::Hunger;
 use crate::console::Console;
+use crate::debug_line::DebugLine;
 use crate::files::Files;
 use crate::hardware;
 use crate::input::Input;
@@ -93,7 +94,8 @@ fn make_root(facts: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
     let mut objects = Objects::new()?;
     let standing = Standing::new(&mut objects, &mut files, pool, has_terminal)?;
     let lines = objects.add(Kind::Lines, true, objects.accounts.outermost())?;
-    let console = Console::start(input, Input::is_one_output(&facts), objects.port(lines).ok_or(Errno::EIO)?)?;
+    let lines = objects.port(lines).ok_or(Errno::EIO)?;
+    let console = Console::start(input, Input::is_one_output(&facts), lines)?;
     let time = files.clock.now().seconds as u64 ^ hardware::monotonic() << 20;
     let fixed = files.take_secret(FIXED_SEED);
     let random = Random::new(&fixed.clone().unwrap_or_else(|| files.take_secret(SEED).unwrap_or_default()), fixed.is_some(), time);
@@ -102,6 +104,7 @@ fn make_root(facts: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
         objects,
         pools,
         console,
+        debug_line: DebugLine::start(lines),
         random,
         standing,
         child: None,

@@ -2,7 +2,9 @@
 //! All the rest goes to our own parent, and what that answers is handed over as it is: from then on
 //! the child talks past us, at no cost.
 
+use crate::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK, REFLECTED};
 use alloc::vec::Vec;
+use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};
 use nacre_abi::fault;
 use nacre_abi::message::THREAD_ENDED;
 use nacre_abi::state::ThreadState;
@@ -188,6 +190,15 @@ impl<H: Handler> parent::Server for Service<'_, H> {
 pub fn thread_state(bytes: &[u8]) -> Option<ThreadState> {
     let words: Vec<u64> = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect();
     words.try_into().ok().map(ThreadState::from_words)
+}
+
+/// Returns the state in which a thread goes on after its stack has overflowed: its library makes
+/// the stack grow. Returns `None` for any other exception.
+pub fn reflected(exception: &Exception, state: ThreadState) -> Option<ThreadState> {
+    let is_stack = exception.kind == fault::KIND_MEMORY && (FOREIGN_STACK_END - MAX_FOREIGN_STACK..FOREIGN_STACK_END).contains(&exception.address);
+    let in_library = (FOREIGN_LIBRARY..OBJECTS).contains(&state.rip);
+    let entry = state.foreign_entry.checked_sub(REFLECTED).filter(|entry| (FOREIGN_LIBRARY..OBJECTS).contains(entry))?;
+    (is_stack && !in_library).then_some(ThreadState { rip: entry, fs_base: state.rip, ..state })
 }
 
 impl<H: Handler> Service<'_, H> {

@@ -19,7 +19,7 @@ pub use reference_translation::{Arrival, Name, ReferenceRule};
 pub use proxies::ProxyInfo;
 pub use stage::run;
 
-use crate::host::{Exception, KILLED, KILLED_TEXT};
+use crate::host::{Exception, KILLED, KILLED_TEXT, keep_and_watch};
 use alloc::vec::Vec;
 use reference_translation::ReferenceTranslation;
 use worker_buffers::{Answer, WorkerBuffers, copied};
@@ -27,7 +27,7 @@ use nacre_abi::Status;
 use nacre_proto::Errno;
 use nacre_proto::flags::REPORT_MESSAGE;
 use nacre_sys::ipc::Received;
-use nacre_sys::{FOREVER, Reference, Window};
+use nacre_sys::{FOREVER, Reference, Space, Thread, Window};
 
 /// A request on its way: what a monitor may look at, and what it may change before it is sent on.
 pub struct InterposedRequest<'a, T> {
@@ -158,6 +158,19 @@ pub trait Interposer: Sync + 'static {
 
     /// The child is a process of our manager's, with this number and port, and has not begun.
     fn is_process(&self, _port: Reference, _pid: u64) {}
+
+    /// The child lies ready, and its thread is stopped. `keeper` hears of its exceptions; a child
+    /// without one is a manager's, who becomes the keeper and starts it.
+    fn is_made(&self, _space: Space, _thread: Thread, _keeper: Option<Reference>) {}
+
+    /// A manager has started the child.
+    fn is_begun(&self) {}
+
+    /// The child, which is no manager's, wants exceptions of its space to go to `keeper`. Its end is
+    /// told to `watcher`.
+    fn keep(&self, space: Space, keeper: Reference, watcher: Reference) -> Result<(), Status> {
+        keep_and_watch(space, keeper, watcher)
+    }
 
     /// Such a message has been answered.
     fn words_done(&self, _label: u32, _failed: bool, _started: u64) {}

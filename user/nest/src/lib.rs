@@ -10,6 +10,7 @@ pub mod data;
 pub mod elf;
 pub mod host;
 pub mod interpose;
+pub mod library;
 pub mod places;
 pub mod plan;
 pub mod refusal;

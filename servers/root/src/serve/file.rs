@@ -73,6 +73,18 @@ impl Root {
         read::Output { count: bytes.len() as u64 }.now()
     }
 
+    fn read_debugger(&mut self, request: &mut Request<'_>, size: usize) -> HandlerResult<read::Output> {
+        let line = self.debug_line.as_mut().ok_or(Errno::ENXIO)?;
+        line.read_later(request.detach()?, size);
+        Ok(Answer::Later)
+    }
+
+    fn write_debugger(&mut self, request: &mut Request<'_>, data: &[u8]) -> HandlerResult<write::Output> {
+        let line = self.debug_line.as_mut().ok_or(Errno::ENXIO)?;
+        line.write(request.detach()?, data);
+        Ok(Answer::Later)
+    }
+
     fn read_content(&mut self, request: &mut Request<'_>, file: &OpenFile, offset: u64, size: u64) -> Result<u64, Errno> {
         let offset = if offset == OWN_POSITION { file.position } else { offset };
         let (content, store) = self.files.tree.content(file.node)?;
@@ -151,6 +163,7 @@ impl Server for Root {
         let count = match file.operations {
             FileOperations::Console | FileOperations::Errors if offset != OWN_POSITION => return Err(Errno::ESPIPE),
             FileOperations::Console | FileOperations::Errors => return self.read_stream(request, &file, size as usize),
+            FileOperations::Debugger => return self.read_debugger(request, size as usize),
             FileOperations::Null => 0,
             FileOperations::Zero | FileOperations::Full => request.buffer(size as usize).len() as u64,
             FileOperations::Random => {
@@ -172,6 +185,7 @@ impl Server for Root {
         let count = match file.operations {
             FileOperations::Console | FileOperations::Errors if offset != OWN_POSITION => return Err(Errno::ESPIPE),
             FileOperations::Console | FileOperations::Errors => return self.write_stream(request, &file, data),
+            FileOperations::Debugger => return self.write_debugger(request, data),
             FileOperations::Full => return Err(Errno::ENOSPC),
             FileOperations::Null | FileOperations::Zero | FileOperations::Random => data.len() as u64,
             FileOperations::Plain => self.write_content(request, &file, offset, data)?,

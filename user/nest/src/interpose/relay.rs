@@ -15,7 +15,7 @@ use super::objects::Objects;
 use super::proxies::{Origin, Proxies, ProxyInfo, index_of};
 use super::{InterposedRequest, InterposedReply, Interposer};
 use crate::ChildPool;
-use crate::host::{Exception, keep_and_watch};
+use crate::host::Exception;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use nacre_abi::message::{KERNEL_BITS, NO_REFERENCES};
@@ -113,6 +113,11 @@ impl<W: Interposer> Relay<W> {
     pub fn parent(&self, parent: Reference, tag: W::Tag) -> Result<Reference, Status> {
         let (_, handle) = self.translator().make((parent, REFERENCE_USE), false, Origin::Unknown, tag).map_err(|_| Status::new(Code::NoMemory))?;
         Ok(handle)
+    }
+
+    /// The monitor's treatment of messages.
+    pub fn watch(&self) -> &W {
+        &self.watch
     }
 
     /// The keeper of a child that we made: the port of the first proxy.
@@ -319,7 +324,7 @@ impl<W: Interposer> Relay<W> {
         let slots = &desk.request_slots[..received.references()];
         let kept = match (slots.first(), *self.space.lock()) {
             (Some(_), Some(_)) if self.has_proxies(slots) => Err(Errno::EINVAL),
-            (Some(keeper), Some(space)) => keep_and_watch(space, *keeper, self.keeper()).map_err(Errno::from),
+            (Some(keeper), Some(space)) => self.watch.keep(space, *keeper, self.keeper()).map_err(Errno::from),
             _ => Err(Errno::EPROTO),
         };
         destroy(slots);

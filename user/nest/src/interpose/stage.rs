@@ -14,7 +14,7 @@ use nacre_proto::{Errno, file, parent};
 use nacre_rt::roomed::Room;
 use nacre_rt::{Arguments, thread};
 use nacre_sys::lock::Lock;
-use nacre_sys::{OwnedPortSet, OwnedReference, Reference, Status, Window};
+use nacre_sys::{OwnedPortSet, OwnedReference, Reference, Space, Status, Thread, Window};
 
 /// Number of the stream for messages.
 const MESSAGES: u64 = 2;
@@ -25,6 +25,8 @@ const PIECE: usize = nacre_abi::message::MAX_BYTES as usize;
 trait Work: Sync {
     fn work(&self, number: usize) -> Status;
     fn leave(&self, status: u64);
+    fn is_made(&self, child: (Space, Thread), keeper: Option<Reference>);
+    fn is_begun(&self);
 }
 
 impl<W: Interposer> Work for Relay<W> {
@@ -34,6 +36,14 @@ impl<W: Interposer> Work for Relay<W> {
 
     fn leave(&self, status: u64) {
         Relay::leave(self, status)
+    }
+
+    fn is_made(&self, (space, thread): (Space, Thread), keeper: Option<Reference>) {
+        self.watch().is_made(space, thread, keeper);
+    }
+
+    fn is_begun(&self) {
+        self.watch().is_begun();
     }
 }
 
@@ -105,6 +115,13 @@ fn worker(number: usize) {
     }
 }
 
+fn tell(what: impl FnOnce(&dyn Work)) {
+    let relay = *RELAY.lock();
+    if let Some(relay) = relay {
+        what(relay);
+    }
+}
+
 /// Starts the child: the space that it lives in, if that is ours to keep.
 fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<Option<Child<Services>>, SpawnError> {
     let mut services = SERVICES.lock();
@@ -113,10 +130,13 @@ fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<Optio
     if let Some(ward) = ward {
         let data = services.pageable_pool();
         let child = search::spawn(&mut ward.maker(services.files()).with_data_pool(data), command, 0, arguments, Ports { keeper: Reference::NONE, ..ports })?;
+        tell(|relay| relay.is_made((child.space(), child.thread()), None));
         ward.begin(&child, short_name(command))?;
+        tell(|relay| relay.is_begun());
         return Ok(None);
     }
     let child = search::spawn(services, command, 0, arguments, ports)?;
+    tell(|relay| relay.is_made((child.space(), child.thread()), Some(ports.keeper)));
     child.start()?;
     Ok(Some(child))
 }

@@ -1,0 +1,168 @@
+//! All that is debugged, and the session that does it. One lock guards both: the thread that
+//! receives exceptions, the one that reads the line, and the workers of the relay take turns.
+
+use crate::breakpoints::Pages;
+use crate::copier::Copier;
+use crate::files::Files;
+use crate::inferior::Inferior;
+use crate::line::Line;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use nacre_gdb::{Reason, Session, Stop, Target, ThreadId};
+use nacre_nest::host::KILLED;
+use nacre_nest::interpose::stage::write_all;
+use nacre_proto::{Errno, parent};
+use nacre_sys::lock::Lock;
+use nacre_sys::{OwnedPortSet, OwnedReference, PortSet};
+
+/// Processes, and what is needed to debug them.
+pub struct Debugger {
+    /// The processes, by their numbers.
+    pub inferiors: BTreeMap<u32, Inferior>,
+    /// The thread that copies memory.
+    pub copier: Copier,
+    /// Memory for breakpoints.
+    pub pages: Pages,
+    /// Files that gdb reads.
+    pub files: Files,
+    /// Set of the ports that hear of exceptions.
+    set: OwnedPortSet,
+    /// A program waits before its first instruction until gdb lets it go on.
+    pub waits: bool,
+    /// gdb asks for a stop.
+    pub is_interrupted: bool,
+    /// Processes that gdb ends.
+    pub killed: Vec<u32>,
+    /// Processes that have ended, with their statuses.
+    pub ended: Vec<(u32, u64)>,
+}
+
+/// The processes and the session.
+pub struct State {
+    /// The processes.
+    pub debugger: Debugger,
+    /// The session.
+    pub session: Session,
+    line: OwnedReference,
+    /// Bytes that came before the first stop.
+    early: Vec<u8>,
+}
+
+/// Signal of a stop that gdb has asked for.
+const INTERRUPT: u8 = 2;
+
+static STATE: Lock<Option<State>> = Lock::new(None);
+
+/// Calls a function with the state, if there is one.
+pub fn with<T>(what: impl FnOnce(&mut State) -> T) -> Option<T> {
+    STATE.lock().as_mut().map(what)
+}
+
+/// Makes the state of a session over this line.
+pub fn start(line: Line, files: OwnedReference, waits: bool) -> Result<PortSet, Errno> {
+    let set = OwnedPortSet::new()?;
+    let handle = set.handle();
+    let debugger = Debugger { inferiors: BTreeMap::new(), copier: Copier::start()?, pages: Pages::take()?, files: Files::new(files), set, waits, is_interrupted: false, killed: Vec::new(), ended: Vec::new() };
+    *STATE.lock() = Some(State { debugger, session: Session::default(), line: line.0, early: Vec::new() });
+    Ok(handle)
+}
+
+impl State {
+    /// Takes bytes of the line, and answers.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.early.extend_from_slice(bytes);
+        self.settle();
+    }
+
+    /// Answers what has come, once there is somebody to ask about, and does what it leads to.
+    pub fn settle(&mut self) {
+        if self.debugger.is_ready() && !self.early.is_empty() {
+            let bytes = core::mem::take(&mut self.early);
+            if !self.session.is_connected() && bytes.contains(&b'$') {
+                self.debugger.attach_all();
+            }
+            let answer = self.session.feed(&bytes, &mut self.debugger);
+            write_all(self.line.handle(), &answer);
+        }
+        for process in core::mem::take(&mut self.debugger.killed) {
+            self.debugger.end(process, KILLED);
+        }
+        for (process, status) in core::mem::take(&mut self.debugger.ended) {
+            self.ended(process, status);
+        }
+        if core::mem::take(&mut self.debugger.is_interrupted) {
+            self.debugger.stop_all();
+            if let Some(first) = self.debugger.threads().first() {
+                self.tell(Stop::Thread(*first, INTERRUPT, Reason::Signal));
+            }
+        }
+    }
+
+    /// A process has ended: all others stop.
+    pub fn ended(&mut self, process: u32, status: u64) {
+        let Some(inferior) = self.debugger.inferiors.remove(&process) else { return };
+        if inferior.is_attached {
+            self.debugger.stop_all();
+            self.tell(if status < 256 { Stop::Exited(process, status as u8) } else { Stop::Killed(process, (status & 0x7f) as u8) });
+        }
+    }
+
+    /// Tells gdb of a stop.
+    pub fn tell(&mut self, stop: Stop) {
+        let told = self.session.stopped(stop, &mut self.debugger);
+        write_all(self.line.handle(), &told);
+    }
+}
+
+impl Debugger {
+    /// Set of the ports that hear of exceptions.
+    pub fn set(&self) -> PortSet {
+        self.set.handle()
+    }
+
+    /// Stops all threads of all processes that are debugged.
+    pub fn stop_all(&mut self) {
+        let Debugger { inferiors, copier, .. } = self;
+        for inferior in inferiors.values_mut().filter(|inferior| inferior.is_attached) {
+            inferior.threads.stop(&inferior.view);
+            inferior.threads.number((&inferior.view, copier));
+            inferior.withdraw();
+        }
+    }
+
+    /// Returns true if there is a program, and it has reached its first stop.
+    fn is_ready(&self) -> bool {
+        !self.inferiors.is_empty() && self.inferiors.values().all(|inferior| inferior.first_stop.is_none())
+    }
+
+    /// A gdb has come: it debugs all processes, which it finds stopped.
+    fn attach_all(&mut self) {
+        for inferior in self.inferiors.values_mut().filter(|inferior| !inferior.is_attached) {
+            inferior.is_attached = inferior.take_over().is_ok();
+        }
+        self.stop_all();
+    }
+
+    /// Ends a process with a status, as if it had done so itself.
+    pub fn end(&mut self, process: u32, status: u64) {
+        if let Some(inferior) = self.inferiors.get(&process) {
+            // Nobody answers for a process that has ended.
+            let _ = parent::exit(inferior.parent.handle(), status);
+            self.ended.push((process, status));
+        }
+    }
+
+    /// A process becomes another program.
+    pub fn forget_breakpoints(&mut self, process: u32) {
+        if let Some(inferior) = self.inferiors.get_mut(&process) {
+            inferior.breakpoints.clear(&mut self.pages);
+        }
+    }
+
+    /// The process and the thread with these numbers.
+    pub fn entry(&mut self, thread: ThreadId) -> Option<(&Copier, &mut Inferior)> {
+        let inferior = self.inferiors.get_mut(&thread.process)?;
+        inferior.threads.get(thread.thread)?;
+        Some((&self.copier, inferior))
+    }
+}

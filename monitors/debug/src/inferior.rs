@@ -1,0 +1,231 @@
+//! A process that is debugged: its space, its threads, its breakpoints, and who keeps it.
+
+use crate::breakpoints::{Breakpoints, Pages};
+use crate::copier::Copier;
+use crate::threads::{Mode, TRAP_FLAG, Threads};
+use crate::view::View;
+use alloc::vec;
+use alloc::vec::Vec;
+use nacre_abi::environment::AT_FOREIGN_ENTRY;
+use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_CONTROL, REFERENCE_USE};
+use nacre_abi::state::ThreadState;
+use nacre_nest::host::keep_and_watch;
+use nacre_proto::Errno;
+use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Space, Thread};
+
+/// Port that hears of the exceptions that are the program's.
+pub enum Keeper {
+    /// This one of the program's own.
+    Own(OwnedReference),
+    /// Our relay's, which ends the program.
+    Relay(OwnedReference),
+    /// The process manager's, which nobody else can make a keeper.
+    Manager,
+}
+
+/// Entries of an auxiliary vector.
+const AT_NULL: u64 = 0;
+const AT_ENTRY: u64 = 9;
+const AT_EXECFN: u64 = 31;
+/// Words of a stack that are looked at for the auxiliary vector: arguments and environment too.
+const MAX_WORDS: usize = 16384;
+/// Maximum length of a path.
+const MAX_PATH: usize = 4096;
+/// Entries of an auxiliary vector from this number on are the library's.
+const OWN_ENTRIES: u64 = 0x4e61_0000;
+
+/// A process.
+pub struct Inferior {
+    /// Its number.
+    pub number: u32,
+    space: OwnedReference,
+    /// Its parent port: what it asks of its parent can be asked for it there.
+    pub parent: OwnedReference,
+    /// Its memory.
+    pub view: View,
+    /// Its threads.
+    pub threads: Threads,
+    /// Its breakpoints.
+    pub breakpoints: Breakpoints,
+    /// Its first breakpoint, before the program's first instruction, until it is reached.
+    pub first_stop: Option<u64>,
+    /// Receiver of exceptions that are none of ours.
+    pub keeper: Keeper,
+    /// Port that hears of its end.
+    watcher: Option<OwnedReference>,
+    /// Receives its exceptions.
+    port: OwnedPort,
+    /// Address of its auxiliary vector, and of the path of its program; 0 if there is none.
+    auxiliary: u64,
+    path: u64,
+    /// A gdb debugs it.
+    pub is_attached: bool,
+    /// Its exceptions come to us.
+    is_taken: bool,
+}
+
+impl Inferior {
+    /// A process whose first thread is stopped before its first instruction.
+    pub fn new(number: u32, (space, thread): (Space, Thread), parent: Reference, (set, copier): (PortSet, &Copier)) -> Result<Inferior, Errno> {
+        let own = OwnedReference::made_by(|slot| space.reference(slot, REFERENCE_ALL))?;
+        let view = View::new(Space::through(own.handle()))?;
+        let state = thread.get_state()?;
+        let mut inferior = Inferior {
+            number,
+            space: own,
+            parent: OwnedReference::copy_of(parent, REFERENCE_USE)?,
+            view,
+            threads: Threads::new(thread, number)?,
+            breakpoints: Breakpoints::default(),
+            first_stop: None,
+            keeper: Keeper::Manager,
+            watcher: None,
+            port: OwnedPort::new(number.into(), set)?,
+            auxiliary: 0,
+            path: 0,
+            is_attached: false,
+            is_taken: false,
+        };
+        inferior.look_at_stack(copier, &state);
+        Ok(inferior)
+    }
+
+    /// The space.
+    pub fn space(&self) -> Space {
+        Space::through(self.space.handle())
+    }
+
+    /// Finds the auxiliary vector at the start of the first thread's stack, and in it where the
+    /// program begins.
+    fn look_at_stack(&mut self, copier: &Copier, state: &ThreadState) {
+        let mut bytes = vec![0; 8 * MAX_WORDS];
+        let count = self.view.read(copier, state.rsp, &mut bytes) / 8;
+        let words: Vec<u64> = bytes.chunks_exact(8).take(count).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect();
+        let Some(start) = auxiliary_start(&words) else { return };
+        self.auxiliary = state.rsp + 8 * start as u64;
+        let entries = || words[start..].chunks_exact(2).take_while(|entry| entry[0] != AT_NULL);
+        let value = |key| entries().find(|entry| entry[0] == key).map(|entry| entry[1]);
+        self.path = value(AT_EXECFN).unwrap_or(0);
+        self.first_stop = value(AT_FOREIGN_ENTRY).filter(|entry| *entry != 0).or(value(AT_ENTRY)).or(Some(state.rip));
+    }
+
+    /// Returns the auxiliary vector as its program sees it.
+    pub fn auxiliary_vector(&self, copier: &Copier) -> Vec<u8> {
+        let mut vector = Vec::new();
+        for number in 0..64 {
+            let mut entry = [0; 16];
+            if self.auxiliary == 0 || self.view.read(copier, self.auxiliary + 16 * number, &mut entry) != entry.len() {
+                break;
+            }
+            let key = u64::from_le_bytes(entry[..8].try_into().unwrap_or_default());
+            if key < OWN_ENTRIES {
+                vector.extend(entry);
+            }
+            if key == AT_NULL {
+                break;
+            }
+        }
+        vector
+    }
+
+    /// Returns the path of its program.
+    pub fn path(&self, copier: &Copier) -> Vec<u8> {
+        let mut path = vec![0; MAX_PATH];
+        let count = if self.path == 0 { 0 } else { self.view.read(copier, self.path, &mut path) };
+        let end = path[..count].iter().position(|byte| *byte == 0).unwrap_or(0);
+        path.truncate(end);
+        path
+    }
+
+    /// Exceptions of its space come to us from now on, and its end, if nobody else is told of that.
+    pub fn take_over(&mut self) -> Result<(), Errno> {
+        let watcher = self.watcher.as_ref().map_or(self.port.handle().as_keeper(), |watcher| watcher.handle());
+        keep_and_watch(self.space(), self.port.handle().as_keeper(), watcher)?;
+        self.is_taken = true;
+        Ok(())
+    }
+
+    /// Notes the port of the relay, which keeps a program that does not keep itself, and watches
+    /// over it in any case.
+    pub fn set_relay(&mut self, relay: Reference) -> Result<(), Errno> {
+        let control = || OwnedReference::made_by(|slot| nacre_sys::Port(relay.0).reference(slot, REFERENCE_CONTROL));
+        self.watcher = Some(control()?);
+        self.keeper = Keeper::Relay(control()?);
+        Ok(())
+    }
+
+    /// A manager has made this port of the program's its keeper.
+    pub fn is_kept(&mut self, keeper: OwnedReference) -> Result<(), Errno> {
+        self.keeper = Keeper::Own(keeper);
+        if self.is_taken { self.take_over() } else { Ok(()) }
+    }
+
+    /// The program keeps itself by this port from now on, beside us.
+    pub fn set_keeper(&mut self, keeper: Reference) -> Result<(), Errno> {
+        self.keeper = Keeper::Own(OwnedReference::copy_of(keeper, REFERENCE_CONTROL)?);
+        match self.is_taken {
+            true => self.take_over(),
+            false => self.give_over().then_some(()).ok_or(Errno::EIO),
+        }
+    }
+
+    /// Exceptions of its space go to who keeps it beside us. False: that cannot be told.
+    pub fn give_over(&mut self) -> bool {
+        let (Keeper::Own(keeper) | Keeper::Relay(keeper)) = &self.keeper else { return false };
+        let watcher = self.watcher.as_ref().map_or(self.port.handle().as_keeper(), |watcher| watcher.handle());
+        keep_and_watch(self.space(), keeper.handle(), watcher).is_ok()
+    }
+
+    /// Lets all threads go on by themselves, without breakpoints. Exceptions that gdb was told of
+    /// are the program's.
+    pub fn detach(&mut self, pages: &mut Pages) -> Option<u64> {
+        self.is_attached = false;
+        self.breakpoints.clear(pages);
+        self.first_stop = None;
+        let numbers: Vec<u32> = self.threads.iter().filter(|entry| entry.is_ours).map(|entry| entry.number).collect();
+        let mut ended = None;
+        for number in numbers {
+            let Some(entry) = self.threads.get(number) else { continue };
+            let Some(state) = entry.state() else { continue };
+            let state = ThreadState { rflags: state.rflags & !TRAP_FLAG, ..state };
+            let pending = entry.pending.take().filter(|_| entry.interrupted_at.is_none());
+            (entry.mode, entry.awaited, entry.interrupted_at) = (Mode::Run, None, None);
+            match pending {
+                Some(exception) => ended = self.hand_on(number, &exception, &state).or(ended),
+                None => {
+                    entry.set(&state);
+                    entry.start();
+                }
+            }
+        }
+        // What is a manager's cannot be given back.
+        self.is_taken = !self.give_over();
+        ended
+    }
+
+    /// Puts a breakpoint at an address.
+    pub fn insert(&mut self, copier: &Copier, pages: &mut Pages, address: u64) -> bool {
+        let space = Space::through(self.space.handle());
+        self.breakpoints.insert((space, &self.view), (copier, pages), address).is_ok()
+    }
+}
+
+/// Returns the index of the auxiliary vector: behind the count of arguments, the arguments and the
+/// environment, each list ended by a zero.
+fn auxiliary_start(words: &[u64]) -> Option<usize> {
+    let arguments = usize::try_from(*words.first()?).ok()?;
+    let environment = words.get(arguments.checked_add(2)?..)?;
+    Some(arguments + 2 + environment.iter().position(|word| *word == 0)? + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::auxiliary_start;
+
+    #[test]
+    fn the_auxiliary_vector_follows_the_environment() {
+        assert_eq!(auxiliary_start(&[1, 100, 0, 200, 201, 0, 9, 5]), Some(6));
+        assert_eq!(auxiliary_start(&[0, 0, 0, 9]), Some(3));
+        assert_eq!((auxiliary_start(&[]), auxiliary_start(&[u64::MAX, 0, 0]), auxiliary_start(&[1, 1, 0, 1])), (None, None, None));
+    }
+}

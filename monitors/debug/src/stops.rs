@@ -1,0 +1,255 @@
+//! Exceptions of what is debugged: those that are a breakpoint's or a step's stop everything, and
+//! all others are the program's.
+
+use crate::debugger::{self, Debugger};
+use crate::inferior::{Inferior, Keeper};
+use crate::library::{self, is_in_library};
+use crate::threads::{Entry, Mode, TRAP_FLAG};
+use nacre_abi::Code;
+use nacre_abi::fault::{self, KIND_BREAKPOINT, KIND_MEMORY};
+use nacre_abi::message::THREAD_ENDED;
+use nacre_abi::state::ThreadState;
+use nacre_gdb::{Reason, Stop, ThreadId};
+use nacre_nest::host::{Exception, KILLED, reflected};
+use nacre_proto::{Event, Request, ServerEndpoint, parent, server};
+use nacre_sys::ipc::Message;
+use nacre_sys::{FOREVER, OwnedReference};
+
+/// Kind of the exception behind one instruction.
+const KIND_STEP: u64 = 1;
+/// Signal of breakpoints and steps.
+const TRAP: u8 = 5;
+
+/// Receives exceptions at a set of ports, for as long as this program runs.
+pub fn receive(set: usize) {
+    let Ok(mut endpoint) = ServerEndpoint::new(ThreadState::SIZE as usize) else {
+        nacre_rt::report!("no memory for the thread that receives exceptions");
+        return;
+    };
+    loop {
+        match endpoint.next(set as u64, FOREVER) {
+            Ok(Event::Exception(mut request)) => exception(&mut request),
+            Ok(Event::Fault(mut request)) => request.answer(fault::REFUSE, [0; 6]),
+            Ok(Event::Request(mut request)) => request.refuse(nacre_proto::Errno::ENOSYS),
+            Ok(Event::Notification { word, bits }) if bits & THREAD_ENDED != 0 => lost(word as u32),
+            Ok(Event::Notification { .. }) => {}
+            Err(status) if matches!(status.code(), Some(Code::TimedOut | Code::Interrupted)) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// A thread of a process was destroyed, or all of it: the process has ended.
+fn lost(process: u32) {
+    let parent = debugger::with(|state| {
+        let parent = state.debugger.inferiors.get(&process).and_then(|inferior| OwnedReference::copy_of(inferior.parent.handle(), nacre_abi::rights::REFERENCE_USE).ok());
+        state.ended(process, KILLED);
+        parent
+    });
+    if let Some(parent) = parent.flatten() {
+        // Its manager would have been told in our place.
+        let _ = parent::exit(parent.handle(), KILLED);
+    }
+}
+
+fn exception(request: &mut Request<'_>) {
+    let (process, exception) = (request.word() as u32, Exception::from_words(request.words()));
+    let stopped = request.keep(0).and_then(|thread| {
+        let reply = request.detach()?;
+        // It waits for what follows as a thread that is stopped, so that its state can be set.
+        server::answer(reply, &Message::new(fault::STOP, [0; 6]))?;
+        Ok(thread)
+    });
+    let Ok(thread) = stopped else { return request.answer(fault::STOP, [0; 6]) };
+    debugger::with(|state| {
+        let stop = state.debugger.taken(process, &thread, &exception);
+        if let Some(stop) = stop {
+            state.debugger.stop_all();
+            state.tell(stop);
+        }
+        state.settle();
+    });
+}
+
+/// Action on a thread with an exception.
+enum Verdict {
+    /// It goes on with this state.
+    GoOn(ThreadState),
+    /// It goes on to a breakpoint at this address, where its step ends.
+    GoOnTo(ThreadState, u64),
+    /// The exception is the program's.
+    HandOn,
+    /// The exception may be the program's: it is given it, and shows what it makes of it.
+    Probe,
+    /// All stop.
+    Stop(ThreadState, u8, Reason),
+}
+
+impl Debugger {
+    /// A thread has an exception, and is stopped. The stop that this makes, if it makes one.
+    fn taken(&mut self, process: u32, thread: &OwnedReference, exception: &Exception) -> Option<Stop> {
+        let Debugger { inferiors, copier, pages, .. } = self;
+        let inferior = inferiors.get_mut(&process)?;
+        inferior.threads.find(&inferior.view, thread.handle())?.is_ours = true;
+        let memory = (&inferior.view, &*copier);
+        let slot = inferior.threads.find(&inferior.view, thread.handle())?.number;
+        let entry = inferior.threads.get(slot)?;
+        let state = entry.state()?;
+        let has_breakpoint = exception.kind == KIND_BREAKPOINT && inferior.breakpoints.has(state.rip.wrapping_sub(1));
+        let is_own = matches!(inferior.keeper, Keeper::Own(_));
+        let verdict = judge(memory, entry, (inferior.is_attached, is_own, has_breakpoint), exception, state);
+        let number = entry.number;
+        match verdict {
+            Verdict::GoOn(state) => {
+                entry.set(&state);
+                entry.start();
+            }
+            Verdict::GoOnTo(state, address) => {
+                entry.set(&state);
+                entry.awaited = Some(address);
+                let is_there = inferior.insert(copier, pages, address);
+                let entry = inferior.threads.get(number)?;
+                if !is_there {
+                    entry.awaited = None;
+                }
+                entry.start();
+            }
+            Verdict::HandOn => {
+                let ended = inferior.hand_on(number, exception, &state);
+                self.ended.extend(ended.map(|status| (process, status)));
+            }
+            Verdict::Probe => {
+                let steps = entry.mode == Mode::Step;
+                entry.mode = Mode::Probe(steps);
+                inferior.hand_on(number, exception, &ThreadState { rflags: state.rflags | TRAP_FLAG, ..state });
+            }
+            Verdict::Stop(state, signal, mut reason) => {
+                entry.set(&state);
+                entry.mode = Mode::Run;
+                if signal != TRAP || exception.kind == KIND_BREAKPOINT && !has_breakpoint {
+                    entry.pending.get_or_insert(*exception);
+                }
+                let awaited = entry.awaited.take();
+                let at = state.rip;
+                if let Some(address) = awaited {
+                    inferior.breakpoints.remove(pages, address);
+                }
+                if inferior.first_stop == Some(at) {
+                    (inferior.first_stop, reason) = (None, Reason::Signal);
+                    inferior.breakpoints.remove(pages, at);
+                }
+                return Some(Stop::Thread(ThreadId { process, thread: number }, signal, reason));
+            }
+        }
+        None
+    }
+}
+
+/// Decides what an exception of a thread means.
+fn judge(memory: (&crate::view::View, &crate::copier::Copier), entry: &mut Entry, (is_attached, is_own, has_breakpoint): (bool, bool, bool), exception: &Exception, state: ThreadState) -> Verdict {
+    let plain = ThreadState { rflags: state.rflags & !TRAP_FLAG, ..state };
+    match exception.kind {
+        KIND_BREAKPOINT if has_breakpoint => {
+            let at = ThreadState { rip: state.rip - 1, ..plain };
+            let is_step = entry.awaited == Some(at.rip);
+            Verdict::Stop(at, TRAP, if is_step { Reason::Signal } else { Reason::Breakpoint })
+        }
+        KIND_STEP if entry.mode != Mode::Run => stepped(memory, entry, plain),
+        _ if !is_attached => Verdict::HandOn,
+        KIND_STEP | KIND_BREAKPOINT => Verdict::Stop(plain, TRAP, Reason::Signal),
+        _ if is_in_library(state.rip) || reflected(exception, state).is_some() && !is_own => Verdict::HandOn,
+        KIND_MEMORY if is_own && state.foreign_entry != 0 => Verdict::Probe,
+        _ => Verdict::Stop(plain, exception.signal() as u8, Reason::Signal),
+    }
+}
+
+/// A thread has made an instruction that we wanted to see.
+fn stepped(memory: (&crate::view::View, &crate::copier::Copier), entry: &mut Entry, state: ThreadState) -> Verdict {
+    let mode = core::mem::replace(&mut entry.mode, Mode::Run);
+    match mode {
+        // The library is about to give the program a signal.
+        Mode::Probe(_) if is_in_library(state.rip) => {
+            entry.interrupted_at = library::resume(memory, &state);
+            Verdict::Stop(state, 11, Reason::Signal)
+        }
+        Mode::Probe(false) => Verdict::GoOn(state),
+        _ if is_in_library(state.rip) => {
+            entry.mode = Mode::Step;
+            // The flags that the program gets back were saved with the one that made it step.
+            let state = ThreadState { r11: state.r11 & !TRAP_FLAG, ..state };
+            match library::return_address(memory, &state) {
+                Some(address) => Verdict::GoOnTo(state, address),
+                None => Verdict::GoOn(state),
+            }
+        }
+        _ => Verdict::Stop(state, TRAP, Reason::Signal),
+    }
+}
+
+impl Inferior {
+    /// Gives an exception of a stopped thread to who keeps the program beside us. The status, if that
+    /// is the process's end.
+    pub fn hand_on(&mut self, number: u32, exception: &Exception, state: &ThreadState) -> Option<u64> {
+        if let Keeper::Manager = self.keeper {
+            return self.hand_on_to_manager(number, exception, state);
+        }
+        // Whatever other threads do meanwhile would go there, too.
+        let running = self.stop_others(number);
+        let faulted = ThreadState {
+            fault: ThreadState::FAULT_EXCEPTION,
+            fault_first: exception.kind,
+            fault_second: exception.error,
+            fault_third: exception.address,
+            ..*state
+        };
+        let given = self.give_over();
+        if let Some(entry) = self.threads.get(number) {
+            if given {
+                entry.set(&faulted);
+            }
+            // The exception is offered to the keeper by this call, and stays with it.
+            entry.start();
+        }
+        let _ = self.take_over();
+        for number in running {
+            if let Some(entry) = self.threads.get(number) {
+                entry.start();
+            }
+        }
+        None
+    }
+
+    /// Stops all threads but one; returns those that ran.
+    fn stop_others(&mut self, number: u32) -> alloc::vec::Vec<u32> {
+        let before: alloc::vec::Vec<u32> = self.threads.iter().filter(|entry| entry.is_ours).map(|entry| entry.number).collect();
+        self.threads.stop(&self.view);
+        self.threads.iter().filter(|entry| entry.is_ours && entry.number != number && !before.contains(&entry.number)).map(|entry| entry.number).collect()
+    }
+
+    /// Does with an exception what the process manager would.
+    fn hand_on_to_manager(&mut self, number: u32, exception: &Exception, state: &ThreadState) -> Option<u64> {
+        let entry = self.threads.get(number)?;
+        if let Some(state) = reflected(exception, *state) {
+            entry.set(&state);
+            entry.start();
+            return None;
+        }
+        // The manager answers nobody whose process has ended.
+        let _ = parent::exit(self.parent.handle(), exception.exit_status());
+        Some(exception.exit_status())
+    }
+
+    /// Takes exceptions back that breakpoints and steps made and that were not received yet: what
+    /// made them may be gone when the threads go on.
+    pub fn withdraw(&mut self) {
+        for entry in self.threads.iter_mut().filter(|entry| entry.is_ours) {
+            let Some(state) = entry.state().filter(|state| state.fault == ThreadState::FAULT_EXCEPTION) else { continue };
+            let plain = ThreadState { fault: 0, fault_first: 0, fault_second: 0, fault_third: 0, rflags: state.rflags & !TRAP_FLAG, ..state };
+            match state.fault_first {
+                KIND_BREAKPOINT if self.breakpoints.has(state.rip.wrapping_sub(1)) => drop(entry.set(&ThreadState { rip: state.rip - 1, ..plain })),
+                KIND_STEP if entry.mode == Mode::Step => drop(entry.set(&plain)),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What a session does to the processes.
+
+use crate::debugger::Debugger;
+use crate::threads::{self, Mode, TRAP_FLAG};
+use alloc::format;
+use alloc::vec::Vec;
+use nacre_abi::state::ThreadState;
+use nacre_gdb::target::FileError;
+use nacre_gdb::{Action, Registers, Target, ThreadId};
+
+impl Debugger {
+    /// Lets a thread go on.
+    fn go_on(&mut self, thread: ThreadId, action: Action) {
+        let Some((_, inferior)) = self.entry(thread) else { return };
+        let Some(entry) = inferior.threads.get(thread.thread).filter(|entry| entry.is_ours) else { return };
+        let pending = entry.pending.take();
+        let Some(state) = entry.state() else { return };
+        entry.mode = if action.is_step { Mode::Step } else { Mode::Run };
+        let flags = if action.is_step { state.rflags | TRAP_FLAG } else { state.rflags & !TRAP_FLAG };
+        let state = ThreadState { rflags: flags, ..state };
+        let given = pending.filter(|_| action.signal != 0 && entry.interrupted_at.is_none());
+        entry.interrupted_at = None;
+        match given {
+            Some(exception) => {
+                let ended = inferior.hand_on(thread.thread, &exception, &state);
+                self.ended.extend(ended.map(|status| (thread.process, status)));
+            }
+            None => {
+                entry.set(&state);
+                entry.start();
+            }
+        }
+    }
+
+    /// Lets threads go on that gdb does not see: those of the library.
+    fn go_on_hidden(&mut self, process: u32) {
+        let Debugger { inferiors, copier, .. } = self;
+        let Some(inferior) = inferiors.get_mut(&process) else { return };
+        let memory = (&inferior.view, &*copier);
+        let hidden = |entry: &threads::Entry, number: usize| entry.is_ours && !threads::is_shown(memory, entry, number == 0);
+        let numbers: Vec<u32> = inferior.threads.iter().enumerate().filter(|(number, entry)| hidden(entry, *number)).map(|(_, entry)| entry.number).collect();
+        for number in numbers {
+            if let Some(entry) = inferior.threads.get(number) {
+                entry.start();
+            }
+        }
+    }
+}
+
+impl Target for Debugger {
+    fn threads(&mut self) -> Vec<ThreadId> {
+        let Debugger { inferiors, copier, .. } = self;
+        let mut found = Vec::new();
+        for inferior in inferiors.values_mut().filter(|inferior| inferior.is_attached) {
+            let memory = (&inferior.view, &*copier);
+            let shown = inferior.threads.iter().enumerate().filter(|(number, entry)| threads::is_shown(memory, entry, *number == 0));
+            found.extend(shown.map(|(_, entry)| ThreadId { process: inferior.number, thread: entry.number }));
+        }
+        found
+    }
+
+    fn name(&mut self, thread: ThreadId) -> Vec<u8> {
+        let path = self.program(thread.process);
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        [name, format!(" {}", thread.thread).as_bytes()].concat()
+    }
+
+    fn registers(&mut self, thread: ThreadId) -> Option<Registers> {
+        let (copier, inferior) = self.entry(thread)?;
+        let (view, threads) = (&inferior.view, &mut inferior.threads);
+        threads::registers((view, copier), threads.get(thread.thread)?)
+    }
+
+    fn set_registers(&mut self, thread: ThreadId, registers: &Registers) -> bool {
+        let Some((copier, inferior)) = self.entry(thread) else { return false };
+        let (view, threads) = (&inferior.view, &mut inferior.threads);
+        threads.get(thread.thread).is_some_and(|entry| threads::set_registers((view, copier), entry, registers))
+    }
+
+    fn read(&mut self, process: u32, address: u64, into: &mut [u8]) -> usize {
+        let Some(inferior) = self.inferiors.get(&process) else { return 0 };
+        let count = inferior.view.read(&self.copier, address, into);
+        inferior.breakpoints.hide(address, &mut into[..count]);
+        count
+    }
+
+    fn write(&mut self, process: u32, address: u64, bytes: &[u8]) -> bool {
+        self.inferiors.get(&process).is_some_and(|inferior| inferior.view.write(&self.copier, address, bytes))
+    }
+
+    fn insert_breakpoint(&mut self, process: u32, address: u64) -> bool {
+        let Debugger { inferiors, copier, pages, .. } = self;
+        inferiors.get_mut(&process).is_some_and(|inferior| inferior.insert(copier, pages, address))
+    }
+
+    fn remove_breakpoint(&mut self, process: u32, address: u64) -> bool {
+        let Debugger { inferiors, pages, .. } = self;
+        inferiors.get_mut(&process).is_some_and(|inferior| inferior.breakpoints.remove(pages, address))
+    }
+
+    fn resume(&mut self, threads: &[(ThreadId, Action)]) {
+        let mut processes: Vec<u32> = threads.iter().map(|(thread, _)| thread.process).collect();
+        processes.dedup();
+        for (thread, action) in threads {
+            self.go_on(*thread, *action);
+        }
+        processes.into_iter().for_each(|process| self.go_on_hidden(process));
+    }
+
+    fn interrupt(&mut self) {
+        self.is_interrupted = true;
+    }
+
+    fn kill(&mut self, process: u32) {
+        if self.inferiors.contains_key(&process) {
+            self.killed.push(process);
+        }
+    }
+
+    fn detach(&mut self, process: u32) {
+        let Debugger { inferiors, pages, .. } = self;
+        let Some(inferior) = inferiors.get_mut(&process).filter(|inferior| inferior.is_attached) else { return };
+        let ended = inferior.detach(pages);
+        self.ended.extend(ended.map(|status| (process, status)));
+    }
+
+    fn auxiliary_vector(&mut self, process: u32) -> Vec<u8> {
+        self.inferiors.get(&process).map_or(Vec::new(), |inferior| inferior.auxiliary_vector(&self.copier))
+    }
+
+    fn program(&mut self, process: u32) -> Vec<u8> {
+        self.inferiors.get(&process).map_or(Vec::new(), |inferior| inferior.path(&self.copier))
+    }
+
+    fn open(&mut self, path: &[u8]) -> Result<u32, FileError> {
+        self.files.open(path)
+    }
+
+    fn read_file(&mut self, file: u32, offset: u64, size: usize) -> Result<Vec<u8>, FileError> {
+        self.files.read(file, offset, size)
+    }
+
+    fn file_size(&mut self, file: u32) -> Result<u64, FileError> {
+        self.files.size(file)
+    }
+
+    fn close(&mut self, file: u32) -> Result<(), FileError> {
+        self.files.close(file)
+    }
+}

@@ -1,0 +1,248 @@
+//! The threads of a process.
+
+use crate::copier::Copier;
+use crate::library::{self, is_in_library};
+use crate::view::View;
+use alloc::vec::Vec;
+use nacre_abi::rights::REFERENCE_ALL;
+use nacre_abi::state::ThreadState;
+use nacre_gdb::Registers;
+use nacre_gdb::registers::{FPU_SIZE, RAX};
+use nacre_nest::host::Exception;
+use nacre_proto::Errno;
+use nacre_sys::{OwnedReference, Reference, Thread, ThreadImage};
+
+/// Flag of the processor: an exception follows each instruction.
+pub const TRAP_FLAG: u64 = 0x100;
+/// Numbers of threads that have none of Linux's.
+const FIRST_NUMBER: u32 = 1 << 22;
+
+/// Purpose for which a thread runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// It goes on.
+    Run,
+    /// It makes one instruction.
+    Step,
+    /// Its program has been given an exception, and shows by its next instruction whether it goes on
+    /// or gets a signal. True: it then stops, since it was to make one instruction.
+    Probe(bool),
+}
+
+/// A thread.
+pub struct Entry {
+    /// Number that gdb knows it by.
+    pub number: u32,
+    /// Address of the object in our own space; 0 for the first, which others have made.
+    slot: u64,
+    reference: OwnedReference,
+    /// We stopped it, and nobody else.
+    pub is_ours: bool,
+    /// Purpose for which it runs.
+    pub mode: Mode,
+    /// Exception that the program does not know of yet.
+    pub pending: Option<Exception>,
+    /// The library is about to give the thread a signal, and has stopped it at this instruction.
+    pub interrupted_at: Option<u64>,
+    /// A breakpoint at which its step ends.
+    pub awaited: Option<u64>,
+}
+
+impl Entry {
+    /// The thread.
+    pub fn thread(&self) -> Thread {
+        Thread::through(self.reference.handle())
+    }
+
+    /// Reads the state of the stopped thread.
+    pub fn state(&self) -> Option<ThreadState> {
+        self.thread().get_state().ok()
+    }
+
+    /// Sets what a thread has registers for. False: it is not stopped, or waits for an answer that
+    /// it would not get then.
+    pub fn set(&self, state: &ThreadState) -> bool {
+        let flags = state.flags & (ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY);
+        self.thread().set_state(&ThreadState { flags, fpu_size: 0, scheduler_word: 0, ..*state }).is_ok()
+    }
+
+    /// Lets it go on.
+    pub fn start(&mut self) {
+        self.is_ours = false;
+        // One that is not there any more does not run.
+        let _ = self.thread().start();
+    }
+
+    /// Stops it, if it runs.
+    fn stop(&mut self) {
+        if !self.is_ours && self.state().is_none() {
+            self.is_ours = self.thread().stop().is_ok();
+        }
+    }
+}
+
+/// The threads of a process.
+pub struct Threads {
+    all: Vec<Entry>,
+    next: u32,
+}
+
+impl Threads {
+    /// The threads of a process that has this one.
+    pub fn new(first: Thread, number: u32) -> Result<Threads, Errno> {
+        let mut threads = Threads { all: Vec::new(), next: FIRST_NUMBER };
+        threads.add(first, 0, number)?;
+        Ok(threads)
+    }
+
+    fn add(&mut self, thread: Thread, slot: u64, number: u32) -> Result<(), Errno> {
+        let reference = OwnedReference::made_by(|place| thread.reference(place, REFERENCE_ALL))?;
+        self.all.push(Entry { number, slot, reference, is_ours: false, mode: Mode::Run, pending: None, interrupted_at: None, awaited: None });
+        Ok(())
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.all.iter()
+    }
+
+    /// All of them.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.all.iter_mut()
+    }
+
+    /// The thread with a number.
+    pub fn get(&mut self, number: u32) -> Option<&mut Entry> {
+        self.all.iter_mut().find(|entry| entry.number == number)
+    }
+
+    /// Looks for threads that were made, and forgets those that are gone. Returns true if there are
+    /// others than before.
+    pub fn look(&mut self, view: &View) -> bool {
+        let before = self.all.len();
+        self.all.retain(|entry| !entry.reference.is_null().unwrap_or(true));
+        let is_less = self.all.len() != before;
+        let mut is_more = false;
+        for slot in view.threads() {
+            if self.all.iter().any(|entry| entry.slot == slot) {
+                continue;
+            }
+            let number = self.next;
+            self.next += 1;
+            is_more |= self.add(Thread(slot), slot, number).is_ok();
+        }
+        is_less || is_more
+    }
+
+    /// The thread that a reference leads to.
+    pub fn find(&mut self, view: &View, thread: Reference) -> Option<&mut Entry> {
+        self.look(view);
+        let slot = view.place_of(thread).unwrap_or(0);
+        self.all.iter_mut().find(|entry| entry.slot == slot)
+    }
+
+    /// Stops all that run.
+    pub fn stop(&mut self, view: &View) {
+        loop {
+            self.all.iter_mut().for_each(Entry::stop);
+            // A thread that was not stopped yet may have made others.
+            if !self.look(view) {
+                return;
+            }
+        }
+    }
+
+    /// Gives threads of Linux programs the numbers that they have there.
+    pub fn number(&mut self, memory: (&View, &Copier)) {
+        for index in 0..self.all.len() {
+            let state = self.all[index].state().filter(|state| self.all[index].number >= FIRST_NUMBER && state.gs_base != 0);
+            let number = state.and_then(|state| library::thread_number(memory, &state));
+            if let Some(number) = number.filter(|number| self.all.iter().all(|entry| entry.number != *number)) {
+                self.all[index].number = number;
+            }
+        }
+    }
+}
+
+/// Returns true if people want to see a thread: it is the program's own, and has not ended.
+pub fn is_shown(memory: (&View, &Copier), entry: &Entry, is_first: bool) -> bool {
+    let Some(state) = entry.state() else { return is_first };
+    let is_foreign = state.foreign_entry != 0 || state.gs_base != 0;
+    is_first || is_foreign && state.gs_base != 0 && !library::is_parked(memory, &state) || !is_foreign && !is_in_library(state.rip)
+}
+
+/// The registers of a thread as its program sees them.
+pub fn registers(memory: (&View, &Copier), entry: &Entry) -> Option<Registers> {
+    let image = entry.thread().get_image(&[]).ok()?;
+    let state = image.state();
+    let mut registers = Registers { fs_base: state.fs_base, gs_base: if state.foreign_entry == 0 { state.gs_base } else { 0 }, ..Registers::default() };
+    put_fpu(&image, &mut registers.fpu);
+    if let Some(frame) = library::frame(memory, &state).filter(|_| entry.interrupted_at.is_none()) {
+        registers.general = frame.general;
+        (registers.rip, registers.flags, registers.original) = (frame.rip, frame.flags as u32, frame.call);
+        return Some(registers);
+    }
+    registers.general = general(&state);
+    registers.rip = entry.interrupted_at.unwrap_or(state.rip);
+    registers.flags = state.rflags as u32;
+    Some(registers)
+}
+
+fn general(state: &ThreadState) -> [u64; 16] {
+    let ThreadState { rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, .. } = *state;
+    [rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15]
+}
+
+fn put_fpu(image: &ThreadImage, fpu: &mut [u8; FPU_SIZE]) {
+    let words = image.words().get(ThreadState::WORDS..).unwrap_or_default();
+    if image.state().fpu_size as usize >= FPU_SIZE {
+        for (bytes, word) in fpu.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+    }
+}
+
+/// Sets the registers of a thread. False: it is in a call of the library, whose registers those are.
+pub fn set_registers(memory: (&View, &Copier), entry: &Entry, registers: &Registers) -> bool {
+    let Ok(image) = entry.thread().get_image(&[]) else { return false };
+    let state = image.state();
+    if is_in_library(state.rip) || entry.interrupted_at.is_some() {
+        let same = self::registers(memory, entry);
+        return same.is_some_and(|same| Registers { original: same.original, ..registers.clone() } == same);
+    }
+    let [rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15] = registers.general;
+    debug_assert_eq!(RAX, 0);
+    let flags = state.flags & (ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY);
+    let state = ThreadState {
+        flags,
+        rax,
+        rbx,
+        rcx,
+        rdx,
+        rsi,
+        rdi,
+        rbp,
+        rsp,
+        r8,
+        r9,
+        r10,
+        r11,
+        r12,
+        r13,
+        r14,
+        r15,
+        rip: registers.rip,
+        rflags: registers.flags.into(),
+        fs_base: registers.fs_base,
+        scheduler_word: 0,
+        ..state
+    };
+    let mut words: Vec<u64> = image.words().to_vec();
+    words[..ThreadState::WORDS].copy_from_slice(&state.to_words());
+    if state.fpu_size as usize >= FPU_SIZE {
+        for (word, bytes) in words[ThreadState::WORDS..].iter_mut().zip(registers.fpu.chunks_exact(8)) {
+            *word = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+        }
+    }
+    entry.thread().set_image(&ThreadImage::from_words(&words), &[]).is_ok()
+}

@@ -1,0 +1,137 @@
+//! A process's memory in our own space: a region of its whole space, of which a part is mapped when
+//! it is looked at, and the places where its threads lie.
+
+use crate::copier::Copier;
+use alloc::vec::Vec;
+use nacre_abi::environment::OBJECTS;
+use nacre_abi::state::ObjectEntry;
+use nacre_abi::{ObjectType, PAGE_SIZE, Rights, USER_END};
+use nacre_nest::places::Place;
+use nacre_proto::Errno;
+use nacre_sys::{OwnedMapping, OwnedRegion, Reference, Space, Span, SpanMut, Window, memory};
+
+/// Bytes of a part that is mapped at a time.
+const PART: u64 = 64 << 10;
+/// Areas in which programs have their kernel objects.
+const AREAS: [(u64, u64); 2] = [(OBJECTS, 2 << 20), (OBJECTS + 0x80_0000_0000, 128 << 20)];
+/// Maximum number of threads that are looked for.
+const MAX_THREADS: usize = 4096;
+
+/// Memory of one process.
+pub struct View {
+    areas: Vec<(OwnedMapping, Place)>,
+    part: Place,
+    region: OwnedRegion,
+}
+
+fn place(size: u64) -> Result<Place, Errno> {
+    Place::take(size).ok_or(Errno::ENOMEM)
+}
+
+impl View {
+    /// Views a space.
+    pub fn new(space: Space) -> Result<View, Errno> {
+        let region = OwnedRegion::new(space, 0, USER_END, Rights::ALL, Reference::NONE)?;
+        let mut areas = Vec::new();
+        for (start, size) in AREAS {
+            let place = place(size)?;
+            areas.push((OwnedMapping::new(Space::SELF, place.window().start(), size, region.handle(), start, Rights::ALL)?, place));
+        }
+        Ok(View { areas, part: place(PART)?, region })
+    }
+
+    /// Maps the part that an address lies in, and calls `copy` with a window of the page at the
+    /// address, or what is left of it.
+    fn with_page<T>(&self, address: u64, size: u64, copy: impl FnOnce(Window) -> Option<T>) -> Option<T> {
+        let start = address & !(PART - 1);
+        let (window, rights) = (self.part.window(), Rights::READ.union(Rights::WRITE));
+        let _mapping = OwnedMapping::new(Space::SELF, window.start(), PART, self.region.handle(), start, rights).ok()?;
+        copy(window.part(address - start, size)?)
+    }
+
+    /// Reads memory: how many bytes could be read.
+    pub fn read(&self, copier: &Copier, address: u64, into: &mut [u8]) -> usize {
+        let mut done = 0;
+        for (at, size) in pieces(address, into.len()) {
+            let piece = &mut into[done..done + size];
+            let copied = self.with_page(at, size as u64, |window| copier.copy(window.span(0, size as u64)?, SpanMut::from(piece)).then_some(()));
+            if copied.is_none() {
+                break;
+            }
+            done += size;
+        }
+        done
+    }
+
+    /// Reads a word.
+    pub fn word(&self, copier: &Copier, address: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        (self.read(copier, address, &mut bytes) == 8).then(|| u64::from_le_bytes(bytes))
+    }
+
+    /// Writes memory. False: not all could be written.
+    pub fn write(&self, copier: &Copier, address: u64, bytes: &[u8]) -> bool {
+        let mut done = 0;
+        for (at, size) in pieces(address, bytes.len()) {
+            let piece = &bytes[done..done + size];
+            if self.with_page(at, size as u64, |window| copier.copy(Span::from(piece), window.span_mut(0, size as u64)?).then_some(())).is_none() {
+                return false;
+            }
+            done += size;
+        }
+        done == bytes.len()
+    }
+
+    /// Returns the addresses in our own space of the threads that the process has made.
+    pub fn threads(&self) -> Vec<u64> {
+        let mut found = Vec::new();
+        for (_, place) in &self.areas {
+            let (mut start, end) = (place.window().start(), place.window().start() + place.window().size());
+            let mut entries = [ObjectEntry::default(); 64];
+            while start < end && found.len() < MAX_THREADS {
+                let Ok((count, next)) = memory::objects(start, end - start, &mut entries) else { break };
+                found.extend(entries[..count].iter().filter(|entry| entry.kind == ObjectType::Thread as u64).map(|entry| entry.address));
+                if next <= start {
+                    break;
+                }
+                start = next;
+            }
+        }
+        found
+    }
+
+    /// Returns the address in our own space of the thread that a reference leads to, if the process
+    /// has made it.
+    pub fn place_of(&self, thread: Reference) -> Option<u64> {
+        self.areas.iter().find_map(|(_, place)| {
+            let window = place.window();
+            Some(thread.reveal(window.start(), window.size()).ok()??.address)
+        })
+    }
+}
+
+/// Splits a range at pages; what leaves the user's addresses is left out.
+fn pieces(address: u64, size: usize) -> impl Iterator<Item = (u64, usize)> {
+    let end = address.saturating_add(size as u64).min(USER_END);
+    let mut at = address;
+    core::iter::from_fn(move || {
+        let next = (at & !(PAGE_SIZE - 1)).saturating_add(PAGE_SIZE).min(end);
+        let piece = (at < end).then(|| (at, (next - at) as usize));
+        at = next;
+        piece
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_split_at_pages() {
+        let split = |address, size| pieces(address, size).collect::<Vec<_>>();
+        assert_eq!(split(0xffe, 4), [(0xffe, 2), (0x1000, 2)]);
+        assert_eq!(split(0x1000, 0x1000), [(0x1000, 0x1000)]);
+        assert_eq!(split(USER_END - 2, 9), [(USER_END - 2, 2)]);
+        assert_eq!((split(u64::MAX, 9), split(5, 0)), (Vec::new(), Vec::new()));
+    }
+}

@@ -1,0 +1,199 @@
+//! Interposer of `debug`: lets all messages pass, and sees which processes begin, keep themselves
+//! and end.
+
+use crate::debugger::{self, Debugger};
+use crate::inferior::Inferior;
+use alloc::string::String;
+use core::convert::Infallible;
+use nacre_abi::Status;
+use nacre_abi::object::TargetType;
+use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
+use nacre_nest::host::{Exception, keep_and_watch};
+use nacre_nest::interpose::{Arrival, InterposedReply, InterposedRequest, Interposer, ProxyInfo, ReferenceRule, report_exception, report_killed};
+use nacre_proto::{Errno, parent, process};
+use nacre_sys::ipc::Received;
+use nacre_sys::lock::Lock;
+use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Space, Thread};
+
+/// Number of a process where nobody numbers them.
+const ALONE: u32 = 1;
+
+/// The interposer.
+pub struct Watcher {
+    /// Name of the program, in messages about it.
+    pub name: String,
+    /// Number and parent port of the first process, if a manager numbers processes.
+    first: Lock<Option<(u32, OwnedReference)>>,
+    /// Announcements that the first thread is ready come here, and nobody receives them: so it does
+    /// not run before its exceptions come to us.
+    parking: Lock<Option<OwnedPort>>,
+    thread: Lock<Option<OwnedReference>>,
+}
+
+/// Part of a request that is kept until its answer comes.
+pub struct Asked {
+    label: u32,
+    /// Number of the process that the port belongs to.
+    process: u32,
+    keeper: Option<OwnedReference>,
+}
+
+fn passage(arrival: Arrival, process: u32) -> ReferenceRule<u32, Infallible> {
+    if arrival.kind == TargetType::Port as u64 { ReferenceRule::Proxy(process) } else { ReferenceRule::Plain }
+}
+
+impl Watcher {
+    /// Watches over a program.
+    pub fn new(name: String) -> Watcher {
+        Watcher { name, first: Lock::new(None), parking: Lock::new(None), thread: Lock::new(None) }
+    }
+
+    fn first(&self) -> u32 {
+        self.first.lock().as_ref().map_or(ALONE, |(number, _)| *number)
+    }
+
+    /// Number of the process with a tag.
+    fn number(&self, tag: u32) -> u32 {
+        if tag == 0 { self.first() } else { tag }
+    }
+
+    fn exits(&self, tag: u32, status: u64) {
+        let number = self.number(tag);
+        debugger::with(|state| state.ended(number, parent::checked_status(status)));
+    }
+
+    /// The first process is there: it is debugged from its first instruction on, if it waits.
+    fn add(&self, debugger: &mut Debugger, child: (Space, Thread), keeper: Option<Reference>) -> Result<(), Errno> {
+        let first = self.first.lock();
+        let (number, port) = first.as_ref().map_or((ALONE, Reference::PARENT), |(number, port)| (*number, port.handle()));
+        let mut inferior = Inferior::new(number, child, port, (debugger.set(), &debugger.copier))?;
+        if let Some(keeper) = keeper {
+            inferior.set_relay(keeper)?;
+        }
+        if debugger.waits && let Some(address) = inferior.first_stop {
+            if !inferior.insert(&debugger.copier, &mut debugger.pages, address) {
+                inferior.first_stop = None;
+            }
+            inferior.is_attached = true;
+        } else {
+            inferior.first_stop = None;
+        }
+        if inferior.is_attached {
+            match keeper {
+                Some(_) => inferior.take_over()?,
+                None => self.park(child.1)?,
+            }
+        }
+        debugger.inferiors.insert(number, inferior);
+        Ok(())
+    }
+
+    /// Keeps a thread from running although its manager starts it.
+    fn park(&self, thread: Thread) -> Result<(), Errno> {
+        let port = OwnedPort::new(0, PortSet::NONE)?;
+        thread.set_scheduler(port.handle().as_keeper(), 0)?;
+        *self.thread.lock() = Some(OwnedReference::made_by(|slot| thread.reference(slot, REFERENCE_USE | REFERENCE_CONTROL))?);
+        *self.parking.lock() = Some(port);
+        Ok(())
+    }
+}
+
+impl Interposer for Watcher {
+    /// Number of the process that a port belongs to; 0 is the first one.
+    type Tag = u32;
+    type Asked = Asked;
+    type Proof = Infallible;
+    const ATTENUATES: bool = false;
+
+    #[inline]
+    fn lets_words_pass(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn words(&self, seen: &ProxyInfo<u32>, label: u32, words: &[u64; 6]) -> Result<(), Errno> {
+        if label == parent::exit::LABEL && !seen.outward {
+            self.exits(seen.tag, words[0]);
+        }
+        Ok(())
+    }
+
+    fn is_process(&self, port: Reference, pid: u64) {
+        *self.first.lock() = OwnedReference::copy_of(port, REFERENCE_USE).ok().map(|port| (pid as u32, port));
+    }
+
+    fn is_made(&self, space: Space, thread: Thread, keeper: Option<Reference>) {
+        let added = debugger::with(|state| self.add(&mut state.debugger, (space, thread), keeper));
+        if let Some(Err(errno)) = added {
+            nacre_rt::report!("debug: cannot debug {}: {errno}", self.name);
+        }
+    }
+
+    fn is_begun(&self) {
+        let number = self.first();
+        debugger::with(|state| state.debugger.inferiors.get_mut(&number).map(Inferior::take_over));
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = Thread::through(thread.handle()).schedule_as(Thread::OWN);
+        }
+        drop(self.parking.lock().take());
+    }
+
+    fn keep(&self, space: Space, keeper: Reference, watcher: Reference) -> Result<(), Status> {
+        let number = self.first();
+        let kept = debugger::with(|state| state.debugger.inferiors.get_mut(&number).map(|inferior| inferior.set_keeper(keeper)));
+        match kept.flatten() {
+            Some(Ok(())) => Ok(()),
+            _ => keep_and_watch(space, keeper, watcher),
+        }
+    }
+
+    fn sent(&self, seen: &ProxyInfo<u32>, arrival: Arrival) -> ReferenceRule<u32, Infallible> {
+        passage(arrival, seen.tag)
+    }
+
+    #[inline]
+    fn request(&self, letter: &mut InterposedRequest<'_, u32>) -> Result<Asked, Errno> {
+        let mut asked = Asked { label: letter.label, process: letter.seen.tag, keeper: None };
+        match letter.label {
+            parent::exit::LABEL if !letter.seen.outward => self.exits(letter.seen.tag, letter.words[0]),
+            parent::keep::LABEL => asked.keeper = letter.references().first().and_then(|keeper| OwnedReference::copy_of(*keeper, REFERENCE_CONTROL).ok()),
+            // What breakpoints stand for is of the old program.
+            process::renew::LABEL => {
+                let number = self.number(letter.seen.tag);
+                debugger::with(|state| state.debugger.forget_breakpoints(number));
+            }
+            _ => {}
+        }
+        Ok(asked)
+    }
+
+    fn returned(&self, asked: &mut Asked, reply: &Received, arrival: Arrival) -> ReferenceRule<u32, Infallible> {
+        // The port of a new process is that process's parent.
+        passage(arrival, if asked.label == process::create::LABEL { reply.words[0] as u32 } else { asked.process })
+    }
+
+    #[inline]
+    fn answered(&self, _: usize, asked: Asked, returned: &Result<InterposedReply<'_>, Status>) {
+        if let (Some(keeper), Ok(InterposedReply { label: 0, .. })) = (asked.keeper, returned) {
+            let number = self.number(asked.process);
+            debugger::with(|state| state.debugger.inferiors.get_mut(&number).map(|inferior| inferior.is_kept(keeper)));
+        }
+    }
+
+    fn exception(&self, _: usize, exception: &Exception) -> u64 {
+        report_exception(&self.name, exception);
+        self.exits(0, exception.exit_status());
+        exception.exit_status()
+    }
+
+    fn killed(&self, _: usize) -> u64 {
+        self.exits(0, nacre_nest::host::KILLED);
+        report_killed(&self.name)
+    }
+
+    fn signalled(&self, signal: u64) {
+        self.exits(0, 256 + signal);
+    }
+
+    fn ended(&self) {}
+}

@@ -1,0 +1,90 @@
+//! The system as a session sees it.
+
+use crate::registers::Registers;
+use alloc::vec::Vec;
+
+/// Name of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub struct ThreadId {
+    /// Number of its process, above 0.
+    pub process: u32,
+    /// Number of the thread, above 0.
+    pub thread: u32,
+}
+
+/// Reason for a stop that is more than a signal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// The signal alone.
+    Signal,
+    /// A breakpoint; the instruction pointer leads to it.
+    Breakpoint,
+    /// The process became the program at this path.
+    Exec(Vec<u8>),
+    /// The process has made this one.
+    Fork(ThreadId),
+}
+
+/// Something that ended a time in which processes ran.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// A thread stopped with a signal, and all others with it.
+    Thread(ThreadId, u8, Reason),
+    /// A process ended with this status.
+    Exited(u32, u8),
+    /// A signal ended a process.
+    Killed(u32, u8),
+}
+
+/// Action on a thread that goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Action {
+    /// It executes one instruction.
+    pub is_step: bool,
+    /// Signal that it gets, or 0.
+    pub signal: u8,
+}
+
+/// Error of an operation on files: Linux's number.
+pub type FileError = u32;
+
+/// The system as a session sees it. Numbers of processes and threads are those that the target gave
+/// out; all else may be anything.
+pub trait Target {
+    /// Returns all threads of all processes that are debugged.
+    fn threads(&mut self) -> Vec<ThreadId>;
+    /// Returns what people call a thread.
+    fn name(&mut self, thread: ThreadId) -> Vec<u8>;
+    /// Reads the registers of a stopped thread.
+    fn registers(&mut self, thread: ThreadId) -> Option<Registers>;
+    /// Sets the registers of a stopped thread. Returns false if that cannot be done.
+    fn set_registers(&mut self, thread: ThreadId, registers: &Registers) -> bool;
+    /// Reads memory as the process sees it without breakpoints: how many bytes could be read.
+    fn read(&mut self, process: u32, address: u64, into: &mut [u8]) -> usize;
+    /// Writes memory of a process. Returns false if not all could be written.
+    fn write(&mut self, process: u32, address: u64, bytes: &[u8]) -> bool;
+    /// Puts a breakpoint before the instruction at this address of a process.
+    fn insert_breakpoint(&mut self, process: u32, address: u64) -> bool;
+    /// Takes it away.
+    fn remove_breakpoint(&mut self, process: u32, address: u64) -> bool;
+    /// Lets threads go on. Others stay stopped.
+    fn resume(&mut self, threads: &[(ThreadId, Action)]);
+    /// Stops all that runs; a stop follows.
+    fn interrupt(&mut self);
+    /// Ends a process; a stop follows if it runs.
+    fn kill(&mut self, process: u32);
+    /// Lets a process go on by itself, without breakpoints.
+    fn detach(&mut self, process: u32);
+    /// Returns the auxiliary vector of a process.
+    fn auxiliary_vector(&mut self, process: u32) -> Vec<u8>;
+    /// Returns the path of the program that a process runs.
+    fn program(&mut self, process: u32) -> Vec<u8>;
+    /// Opens a file for reading, by its path: a number.
+    fn open(&mut self, path: &[u8]) -> Result<u32, FileError>;
+    /// Reads from an open file.
+    fn read_file(&mut self, file: u32, offset: u64, size: usize) -> Result<Vec<u8>, FileError>;
+    /// Returns the size of an open file.
+    fn file_size(&mut self, file: u32) -> Result<u64, FileError>;
+    /// Closes a file.
+    fn close(&mut self, file: u32) -> Result<(), FileError>;
+}

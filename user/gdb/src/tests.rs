@@ -1,0 +1,284 @@
+//! Sessions with a target that is a few variables.
+
+use crate::packet::{Item, Reader};
+use crate::target::FileError;
+use crate::{Action, Reason, Registers, Session, Stop, Target, ThreadId};
+use std::collections::BTreeSet;
+use std::vec::Vec;
+
+const FIRST: ThreadId = ThreadId { process: 1, thread: 1 };
+const SECOND: ThreadId = ThreadId { process: 1, thread: 2 };
+
+#[derive(Default)]
+struct Fake {
+    memory: Vec<u8>,
+    registers: Registers,
+    breakpoints: BTreeSet<u64>,
+    resumed: Vec<(ThreadId, Action)>,
+    interrupted: bool,
+    ended: Vec<(&'static str, u32)>,
+}
+
+impl Target for Fake {
+    fn threads(&mut self) -> Vec<ThreadId> {
+        if self.ended.is_empty() { Vec::from([FIRST, SECOND]) } else { Vec::new() }
+    }
+
+    fn name(&mut self, thread: ThreadId) -> Vec<u8> {
+        format!("<thread {}>", thread.thread).into_bytes()
+    }
+
+    fn registers(&mut self, _: ThreadId) -> Option<Registers> {
+        Some(self.registers.clone())
+    }
+
+    fn set_registers(&mut self, _: ThreadId, registers: &Registers) -> bool {
+        self.registers = registers.clone();
+        true
+    }
+
+    fn read(&mut self, _: u32, address: u64, into: &mut [u8]) -> usize {
+        let rest = self.memory.get(address as usize..).unwrap_or_default();
+        let count = rest.len().min(into.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        count
+    }
+
+    fn write(&mut self, _: u32, address: u64, bytes: &[u8]) -> bool {
+        let place = (address as usize).checked_add(bytes.len()).and_then(|end| self.memory.get_mut(address as usize..end));
+        place.map(|place| place.copy_from_slice(bytes)).is_some()
+    }
+
+    fn insert_breakpoint(&mut self, _: u32, address: u64) -> bool {
+        self.breakpoints.insert(address)
+    }
+
+    fn remove_breakpoint(&mut self, _: u32, address: u64) -> bool {
+        self.breakpoints.remove(&address)
+    }
+
+    fn resume(&mut self, threads: &[(ThreadId, Action)]) {
+        self.resumed = threads.to_vec();
+    }
+
+    fn interrupt(&mut self) {
+        self.interrupted = true;
+    }
+
+    fn kill(&mut self, process: u32) {
+        self.ended.push(("killed", process));
+    }
+
+    fn detach(&mut self, process: u32) {
+        self.ended.push(("detached", process));
+    }
+
+    fn auxiliary_vector(&mut self, _: u32) -> Vec<u8> {
+        Vec::from([6, 0, 0, 0, 0, 0, 0, 0])
+    }
+
+    fn program(&mut self, _: u32) -> Vec<u8> {
+        b"/bin/sh".to_vec()
+    }
+
+    fn open(&mut self, path: &[u8]) -> Result<u32, FileError> {
+        if path == b"/a" { Ok(3) } else { Err(2) }
+    }
+
+    fn read_file(&mut self, file: u32, offset: u64, size: usize) -> Result<Vec<u8>, FileError> {
+        let whole = b"con#tent";
+        let start = whole.len().min(offset as usize);
+        if file == 3 { Ok(whole[start..whole.len().min(start + size)].to_vec()) } else { Err(9) }
+    }
+
+    fn file_size(&mut self, _: u32) -> Result<u64, FileError> {
+        Ok(8)
+    }
+
+    fn close(&mut self, file: u32) -> Result<(), FileError> {
+        if file == 3 { Ok(()) } else { Err(9) }
+    }
+}
+
+/// Returns a packet as gdb sends it: without counts of repetitions.
+fn asked(body: &[u8]) -> Vec<u8> {
+    let sum = body.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
+    [b"$", body, format!("#{sum:02x}").as_bytes()].concat()
+}
+
+/// Returns the bodies of all packets among bytes.
+fn bodies(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut reader = Reader::default();
+    bytes.iter().filter_map(|byte| reader.take(*byte)).filter_map(|item| if let Item::Packet(body) = item { Some(body) } else { None }).collect()
+}
+
+/// Takes counts of repetitions apart, which a reader of requests need not do.
+fn plain(body: &[u8]) -> Vec<u8> {
+    let mut plain: Vec<u8> = Vec::new();
+    let mut bytes = body.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'*' => {
+                let count = bytes.next().unwrap() - 29;
+                plain.extend(vec![*plain.last().unwrap(); count.into()]);
+            }
+            byte => plain.push(*byte),
+        }
+    }
+    plain
+}
+
+fn ask(session: &mut Session, target: &mut Fake, body: &[u8]) -> Vec<u8> {
+    let answer = session.feed(&asked(body), target);
+    let mut all = bodies(&answer);
+    assert!(all.len() <= 1);
+    plain(&all.pop().unwrap_or_default())
+}
+
+fn answers(pairs: &[(&str, &str)]) {
+    let (mut session, mut target) = (Session::default(), Fake { memory: vec![0x90; 8], ..Fake::default() });
+    for (question, answer) in pairs {
+        let got = ask(&mut session, &mut target, question.as_bytes());
+        assert_eq!(String::from_utf8_lossy(&got), *answer, "{question}");
+    }
+}
+
+#[test]
+fn a_session_begins() {
+    answers(&[
+        ("vMustReplyEmpty", ""),
+        ("QStartNoAckMode", "OK"),
+        ("!", "OK"),
+        ("?", "T05thread:p1.1;"),
+        ("qAttached:1", "1"),
+        ("qC", "QCp1.1"),
+        ("qfThreadInfo", "mp1.1,p1.2"),
+        ("qsThreadInfo", "l"),
+        ("qThreadExtraInfo,p1.2", "3c74687265616420323e"),
+        ("Hgp1.2", "OK"),
+        ("Hgp2.1", "E01"),
+        ("Hc-1", "OK"),
+        ("Tp1.2", "OK"),
+        ("Tp1.3", "E01"),
+        ("vCont?", "vCont;c;C;s;S;t"),
+    ]);
+}
+
+#[test]
+fn objects_are_read_in_parts() {
+    answers(&[
+        ("qXfer:exec-file:read:1:0,100", "l/bin/sh"),
+        ("qXfer:exec-file:read:1:0,4", "m/bin"),
+        ("qXfer:exec-file:read:1:5,4", "lsh"),
+        ("qXfer:exec-file:read:1:100,4", "l"),
+        ("qXfer:exec-file:read:7:0,4", "E01"),
+        ("qXfer:exec-file:read::ffffffffffffffff,ffffffffffffffff", "l"),
+        ("qXfer:features:read:other.xml:0,4", "E01"),
+        ("qXfer:features:read:target.xml:0,5", "m<?xml"),
+        ("qXfer:siginfo:read::0,4", ""),
+        ("qXfer:auxv:write::0,4", "E01"),
+    ]);
+    let (mut session, mut target) = (Session::default(), Fake::default());
+    let threads = ask(&mut session, &mut target, b"qXfer:threads:read::0,1000");
+    assert!(String::from_utf8_lossy(&threads).contains("<thread id=\"p1.2\" name=\"thread 2\"/>"));
+}
+
+#[test]
+fn memory_and_registers_are_read_and_written() {
+    answers(&[
+        ("m0,4", "90909090"),
+        ("m6,4", "9090"),
+        ("m8,4", "E01"),
+        ("mffffffffffffffff,ffffffffffffffff", "E01"),
+        ("M1,2:abcd", "OK"),
+        ("m0,4", "90abcd90"),
+        ("M7,2:abcd", "E01"),
+        ("M1,2:ab", "E01"),
+        ("X0,0:", "OK"),
+        ("X0,1:z", "OK"),
+        ("m0,1", "7a"),
+        ("P10=efbeadde00000000", "OK"),
+        ("p10", "efbeadde00000000"),
+        ("P10=ef", "E01"),
+        ("p3c", "E01"),
+        ("Gab", "E01"),
+    ]);
+    let (mut session, mut target) = (Session::default(), Fake::default());
+    assert_eq!(ask(&mut session, &mut target, b"g").len(), 2 * crate::registers::SIZE);
+}
+
+#[test]
+fn breakpoints_are_of_one_kind() {
+    let (mut session, mut target) = (Session::default(), Fake::default());
+    assert_eq!(ask(&mut session, &mut target, b"Z0,1000,1"), b"OK");
+    assert_eq!(target.breakpoints, BTreeSet::from([0x1000]));
+    assert_eq!(ask(&mut session, &mut target, b"z0,1000,1"), b"OK");
+    assert_eq!((ask(&mut session, &mut target, b"Z2,1000,4"), ask(&mut session, &mut target, b"Z0,x,1")), (b"".to_vec(), b"E01".to_vec()));
+}
+
+#[test]
+fn threads_go_on_and_stop() {
+    let (mut session, mut target) = (Session::default(), Fake::default());
+    assert_eq!(ask(&mut session, &mut target, b"vCont;s:p1.2;C0b:p1.-1"), b"");
+    let (step, signal) = (Action { is_step: true, signal: 0 }, Action { is_step: false, signal: 11 });
+    assert_eq!(target.resumed, [(FIRST, signal), (SECOND, step)]);
+    session.feed(b"\x03", &mut target);
+    assert!(target.interrupted);
+    let told = bodies(&session.stopped(Stop::Thread(SECOND, 5, Reason::Breakpoint), &mut target));
+    assert_eq!(told, [b"T05swbreak:;thread:p1.2;".to_vec()]);
+    assert_eq!(ask(&mut session, &mut target, b"?"), told[0]);
+    assert_eq!(ask(&mut session, &mut target, b"vCont;c:p9.1"), b"E01");
+    assert_eq!(ask(&mut session, &mut target, b"vCont;x"), b"E01");
+    // A stop that nobody waits for is told when it is asked for.
+    assert_eq!(session.stopped(Stop::Exited(1, 3), &mut target), b"");
+    assert_eq!(ask(&mut session, &mut target, b"?"), b"W03;process:1");
+    ask(&mut session, &mut target, b"vCont;c");
+    assert_eq!(bodies(&session.stopped(Stop::Killed(1, 9), &mut target)), [b"X09;process:1".to_vec()]);
+}
+
+#[test]
+fn files_of_the_guest_are_read() {
+    answers(&[
+        ("vFile:setfs:0", "F0"),
+        ("vFile:open:2f61,0,0", "F3"),
+        ("vFile:open:2f62,0,0", "F-1,2"),
+        ("vFile:open:2f61,1,0", "F-1,16"),
+        ("vFile:open:2f0061,0,0", "F-1,16"),
+        ("vFile:pread:3,4,2", "F4;n#te"),
+        ("vFile:pread:3,100,100", "F0;"),
+        ("vFile:pread:4,1,0", "F-1,9"),
+        ("vFile:close:3", "F0"),
+        ("vFile:unlink:2f61", "F-1,58"),
+        ("vFile:what:1", ""),
+    ]);
+}
+
+#[test]
+fn a_gdb_that_goes_leaves_the_program() {
+    let (mut session, mut target) = (Session::default(), Fake::default());
+    ask(&mut session, &mut target, b"QStartNoAckMode");
+    ask(&mut session, &mut target, b"vCont;c");
+    let answer = session.feed(&asked(b"vNacreGone:7"), &mut target);
+    assert_eq!(bodies(&answer), [b"gone:7".to_vec()]);
+    assert_eq!(target.ended, [("detached", 1)]);
+    assert!(session.feed(&asked(b"?"), &mut target).starts_with(b"+"));
+}
+
+#[test]
+fn processes_are_left_and_ended() {
+    let (mut session, mut target) = (Session::default(), Fake::default());
+    assert_eq!(ask(&mut session, &mut target, b"D;2"), b"E01");
+    assert_eq!(ask(&mut session, &mut target, b"vKill;2"), b"E01");
+    assert_eq!(ask(&mut session, &mut target, b"vKill;1"), b"OK");
+    assert_eq!(target.ended, [("killed", 1)]);
+    let mut target = Fake::default();
+    assert_eq!(ask(&mut session, &mut target, b"D;1"), b"OK");
+    assert_eq!(target.ended, [("detached", 1)]);
+}
+
+#[test]
+fn what_was_sent_last_is_sent_again() {
+    let (mut session, mut target) = (Session::default(), Fake::default());
+    assert_eq!(session.feed(b"$qC#b4-", &mut target), b"+$QCp1.1#94$QCp1.1#94");
+    assert_eq!(session.feed(b"$qC#b5", &mut target), b"-");
+}
