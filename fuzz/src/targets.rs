@@ -6,6 +6,7 @@ mod console;
 mod crossing;
 mod dataspaces;
 mod files;
+mod gdb;
 mod guard;
 mod host;
 mod kernel;
@@ -58,6 +59,7 @@ targets! {
     "images", store::images, 300, "images of environments, cut off, altered, and with facts that a kernel never told";
     "inheritance", linux::inheritance, DECODER_TRIES, "what a process takes over from the one that made it";
     "linux", linux::calls, DECODER_TRIES, "a Linux program's calls, with any arguments and memory, up to the first message";
+    "gdb-packets", gdb::packets, DECODER_TRIES, "bytes from a gdb, and what a session with it does to a target";
     "records", host::records, DECODER_TRIES, "what the guest tells the host over its second line";
     "host-elf", host::elf, DECODER_TRIES, "a program file that the command line names";
 }

@@ -196,7 +196,8 @@ pub struct RunArguments {
     /// SIZE it is made, or made larger
     #[arg(long, value_name = "FILE[:SIZE]", value_parser = crate::store::parse)]
     pub store: Option<crate::store::Named>,
-    /// Let gdb reach the monitor `debug` by this port of 127.0.0.1 (0: a free one, which is printed)
+    /// Let gdb reach the monitor `debug` by this port of 127.0.0.1 (0: a free one, which is
+    /// printed)
     #[arg(long, value_name = "PORT")]
     pub gdb: Option<u16>,
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! `nacre test`: the rings of tests, and what they add up to.
 
 mod parallel_tests;
+mod debugger;
 mod discs;
 mod host;
 mod linux;
@@ -74,6 +75,7 @@ fn in_system(
     if wants(Ring::Stacks) {
         tally.add(stacks::run(tree, products, filter, arguments.jobs as usize)?);
         tally.add(shares::run(products, filter)?);
+        tally.add(debugger::run(tree.root(), products, filter)?);
     }
     if wants(Ring::Linux) {
         tally.add(linux::run(tree, products, filter, arguments)?);

@@ -2,7 +2,8 @@
 //! whose connections are joined, one at a time, with a fourth serial line of the guest.
 //!
 //! The monitor sends one byte when it listens. Nothing is sent to it before. When a connection ends
-//! the monitor gets a packet that says so, and all bytes up to its answer belong to that connection.
+//! the monitor gets a packet that says so, and all bytes up to its answer belong to that
+//! connection.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};

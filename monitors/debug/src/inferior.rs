@@ -15,11 +15,11 @@ use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Space, Thread};
 
 /// Port that hears of the exceptions that are the program's.
 pub enum Keeper {
-    /// This one of the program's own.
+    /// Port of the program's own.
     Own(OwnedReference),
-    /// Our relay's, which ends the program.
+    /// Port of our relay, which ends the program.
     Relay(OwnedReference),
-    /// The process manager's, which nobody else can make a keeper.
+    /// Port of the process manager, which nobody else can make a keeper.
     Manager,
 }
 
@@ -36,31 +36,34 @@ const OWN_ENTRIES: u64 = 0x4e61_0000;
 
 /// A process.
 pub struct Inferior {
-    /// Its number.
+    /// Number of the process.
     pub number: u32,
     space: OwnedReference,
-    /// Its parent port: what it asks of its parent can be asked for it there.
+    /// Parent port of the process, where others can ask something in its name.
     pub parent: OwnedReference,
-    /// Its memory.
+    /// Memory of the process.
     pub view: View,
-    /// Its threads.
+    /// Threads of the process.
     pub threads: Threads,
-    /// Its breakpoints.
+    /// Breakpoints of the process.
     pub breakpoints: Breakpoints,
-    /// Its first breakpoint, before the program's first instruction, until it is reached.
+    /// Address of the first breakpoint, before the program's first instruction, until that is
+    /// reached.
     pub first_stop: Option<u64>,
     /// Receiver of exceptions that are none of ours.
     pub keeper: Keeper,
     /// Port that hears of its end.
     watcher: Option<OwnedReference>,
-    /// Receives its exceptions.
+    /// Port that receives exceptions of the space.
     port: OwnedPort,
     /// Address of its auxiliary vector, and of the path of its program; 0 if there is none.
     auxiliary: u64,
     path: u64,
-    /// A gdb debugs it.
+    /// True if the program makes Linux's calls, by a library in its space.
+    pub is_foreign: bool,
+    /// True if a gdb debugs the process.
     pub is_attached: bool,
-    /// Its exceptions come to us.
+    /// True if exceptions of the space come to us.
     is_taken: bool,
 }
 
@@ -83,6 +86,7 @@ impl Inferior {
             port: OwnedPort::new(number.into(), set)?,
             auxiliary: 0,
             path: 0,
+            is_foreign: false,
             is_attached: false,
             is_taken: false,
         };
@@ -106,6 +110,7 @@ impl Inferior {
         let entries = || words[start..].chunks_exact(2).take_while(|entry| entry[0] != AT_NULL);
         let value = |key| entries().find(|entry| entry[0] == key).map(|entry| entry[1]);
         self.path = value(AT_EXECFN).unwrap_or(0);
+        self.is_foreign = value(AT_FOREIGN_ENTRY).is_some_and(|entry| entry != 0);
         self.first_stop = value(AT_FOREIGN_ENTRY).filter(|entry| *entry != 0).or(value(AT_ENTRY)).or(Some(state.rip));
     }
 

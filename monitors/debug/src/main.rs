@@ -46,6 +46,7 @@ fn main() {
 const NAME: &str = MANIFEST.name;
 
 /// Starts the threads that debug. `ENOENT`: there is no line to gdb.
+/// `EBUSY`: somebody has it.
 fn begin(services: &Services, waits: bool) -> Result<(), Errno> {
     let line = line::open(services)?;
     let reader = OwnedReference::copy_of(line.0.handle(), REFERENCE_USE)?.leak();
@@ -62,6 +63,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     match begin(&services, !options.runs) {
         Ok(()) => {}
         Err(Errno::ENOENT) if options.is_quiet => {}
+        Err(Errno::EBUSY) => complain(NAME, "another debugger has the line to gdb; this one lets its program run"),
         Err(Errno::ENOENT) => complain(NAME, "this machine has no line for gdb: give nacre run the option --gdb PORT"),
         Err(errno) => return Err(format!("cannot use the line to gdb: {errno}")),
     }

@@ -8,7 +8,7 @@ use nacre_nest::command::{Given, Stop};
 pub struct Options<'a> {
     /// The program does not wait for gdb.
     pub runs: bool,
-    /// Nothing is said of a line that lacks.
+    /// True if a machine without the line is no news.
     pub is_quiet: bool,
     /// The program and its arguments; at least one.
     pub command: &'a [&'a [u8]],

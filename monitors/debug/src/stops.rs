@@ -73,9 +73,9 @@ fn exception(request: &mut Request<'_>) {
 
 /// Action on a thread with an exception.
 enum Verdict {
-    /// It goes on with this state.
+    /// The thread goes on with this state.
     GoOn(ThreadState),
-    /// It goes on to a breakpoint at this address, where its step ends.
+    /// The thread goes on to a breakpoint at this address, where its step ends.
     GoOnTo(ThreadState, u64),
     /// The exception is the program's.
     HandOn,
@@ -92,8 +92,8 @@ impl Debugger {
         let inferior = inferiors.get_mut(&process)?;
         inferior.threads.find(&inferior.view, thread.handle())?.is_ours = true;
         let memory = (&inferior.view, &*copier);
-        let slot = inferior.threads.find(&inferior.view, thread.handle())?.number;
-        let entry = inferior.threads.get(slot)?;
+        inferior.threads.number(memory);
+        let entry = inferior.threads.find(&inferior.view, thread.handle())?;
         let state = entry.state()?;
         let has_breakpoint = exception.kind == KIND_BREAKPOINT && inferior.breakpoints.has(state.rip.wrapping_sub(1));
         let is_own = matches!(inferior.keeper, Keeper::Own(_));
@@ -187,8 +187,8 @@ fn stepped(memory: (&crate::view::View, &crate::copier::Copier), entry: &mut Ent
 }
 
 impl Inferior {
-    /// Gives an exception of a stopped thread to who keeps the program beside us. The status, if that
-    /// is the process's end.
+    /// Gives an exception of a stopped thread to who keeps the program beside us. Returns the
+    /// status if that is the process's end.
     pub fn hand_on(&mut self, number: u32, exception: &Exception, state: &ThreadState) -> Option<u64> {
         if let Keeper::Manager = self.keeper {
             return self.hand_on_to_manager(number, exception, state);

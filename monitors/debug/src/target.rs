@@ -1,6 +1,7 @@
 //! What a session does to the processes.
 
 use crate::debugger::Debugger;
+use crate::inferior::Inferior;
 use crate::threads::{self, Mode, TRAP_FLAG};
 use alloc::format;
 use alloc::vec::Vec;
@@ -37,8 +38,8 @@ impl Debugger {
         let Debugger { inferiors, copier, .. } = self;
         let Some(inferior) = inferiors.get_mut(&process) else { return };
         let memory = (&inferior.view, &*copier);
-        let hidden = |entry: &threads::Entry, number: usize| entry.is_ours && !threads::is_shown(memory, entry, number == 0);
-        let numbers: Vec<u32> = inferior.threads.iter().enumerate().filter(|(number, entry)| hidden(entry, *number)).map(|(_, entry)| entry.number).collect();
+        let hidden = |entry: &&threads::Entry| entry.is_ours && !threads::is_shown(memory, entry, inferior.is_foreign);
+        let numbers: Vec<u32> = inferior.threads.iter().filter(hidden).map(|entry| entry.number).collect();
         for number in numbers {
             if let Some(entry) = inferior.threads.get(number) {
                 entry.start();
@@ -52,9 +53,13 @@ impl Target for Debugger {
         let Debugger { inferiors, copier, .. } = self;
         let mut found = Vec::new();
         for inferior in inferiors.values_mut().filter(|inferior| inferior.is_attached) {
-            let memory = (&inferior.view, &*copier);
-            let shown = inferior.threads.iter().enumerate().filter(|(number, entry)| threads::is_shown(memory, entry, *number == 0));
-            found.extend(shown.map(|(_, entry)| ThreadId { process: inferior.number, thread: entry.number }));
+            let Inferior { view, threads, number: process, is_foreign, .. } = inferior;
+            for entry in threads.iter_mut() {
+                if threads::is_shown((view, copier), entry, *is_foreign) {
+                    entry.is_told = true;
+                    found.push(ThreadId { process: *process, thread: entry.number });
+                }
+            }
         }
         found
     }

@@ -20,12 +20,12 @@ const FIRST_NUMBER: u32 = 1 << 22;
 /// Purpose for which a thread runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// It goes on.
+    /// The thread goes on.
     Run,
-    /// It makes one instruction.
+    /// The thread makes one instruction.
     Step,
-    /// Its program has been given an exception, and shows by its next instruction whether it goes on
-    /// or gets a signal. True: it then stops, since it was to make one instruction.
+    /// The program has been given an exception of the thread. The next instruction shows whether
+    /// the thread goes on or gets a signal. True: it was to make one instruction, and then stops.
     Probe(bool),
 }
 
@@ -36,6 +36,8 @@ pub struct Entry {
     /// Address of the object in our own space; 0 for the first, which others have made.
     slot: u64,
     reference: OwnedReference,
+    /// gdb was told of it, so its number stays.
+    pub is_told: bool,
     /// We stopped it, and nobody else.
     pub is_ours: bool,
     /// Purpose for which it runs.
@@ -97,7 +99,7 @@ impl Threads {
 
     fn add(&mut self, thread: Thread, slot: u64, number: u32) -> Result<(), Errno> {
         let reference = OwnedReference::made_by(|place| thread.reference(place, REFERENCE_ALL))?;
-        self.all.push(Entry { number, slot, reference, is_ours: false, mode: Mode::Run, pending: None, interrupted_at: None, awaited: None });
+        self.all.push(Entry { number, slot, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, interrupted_at: None, awaited: None });
         Ok(())
     }
 
@@ -155,7 +157,8 @@ impl Threads {
     /// Gives threads of Linux programs the numbers that they have there.
     pub fn number(&mut self, memory: (&View, &Copier)) {
         for index in 0..self.all.len() {
-            let state = self.all[index].state().filter(|state| self.all[index].number >= FIRST_NUMBER && state.gs_base != 0);
+            let is_new = self.all[index].number >= FIRST_NUMBER && !self.all[index].is_told;
+            let state = self.all[index].state().filter(|state| is_new && state.gs_base != 0);
             let number = state.and_then(|state| library::thread_number(memory, &state));
             if let Some(number) = number.filter(|number| self.all.iter().all(|entry| entry.number != *number)) {
                 self.all[index].number = number;
@@ -165,10 +168,12 @@ impl Threads {
 }
 
 /// Returns true if people want to see a thread: it is the program's own, and has not ended.
-pub fn is_shown(memory: (&View, &Copier), entry: &Entry, is_first: bool) -> bool {
-    let Some(state) = entry.state() else { return is_first };
-    let is_foreign = state.foreign_entry != 0 || state.gs_base != 0;
-    is_first || is_foreign && state.gs_base != 0 && !library::is_parked(memory, &state) || !is_foreign && !is_in_library(state.rip)
+pub fn is_shown(memory: (&View, &Copier), entry: &Entry, is_foreign: bool) -> bool {
+    if entry.slot == 0 {
+        return true;
+    }
+    let is_own = |state: ThreadState| state.gs_base != 0 && !library::is_parked(memory, &state);
+    entry.state().is_some_and(|state| !is_foreign || is_own(state))
 }
 
 /// The registers of a thread as its program sees them.
@@ -202,7 +207,8 @@ fn put_fpu(image: &ThreadImage, fpu: &mut [u8; FPU_SIZE]) {
     }
 }
 
-/// Sets the registers of a thread. False: it is in a call of the library, whose registers those are.
+/// Sets the registers of a thread. Returns false if it is in a call: the registers are the
+/// library's then.
 pub fn set_registers(memory: (&View, &Copier), entry: &Entry, registers: &Registers) -> bool {
     let Ok(image) = entry.thread().get_image(&[]) else { return false };
     let state = image.state();

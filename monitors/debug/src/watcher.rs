@@ -133,7 +133,7 @@ impl Interposer for Watcher {
         let number = self.first();
         debugger::with(|state| state.debugger.inferiors.get_mut(&number).map(Inferior::take_over));
         if let Some(thread) = self.thread.lock().take() {
-            let _ = Thread::through(thread.handle()).schedule_as(Thread::OWN);
+            let _ = Thread::through(thread.handle()).schedule_as(Thread::FIRST);
         }
         drop(self.parking.lock().take());
     }

@@ -51,7 +51,8 @@ impl Session {
         }
     }
 
-    /// Other kinds than instructions in memory gdb makes by itself, of single steps.
+    /// Inserts or removes a breakpoint. gdb makes kinds other than instructions in memory by
+    /// itself, of single steps.
     pub(crate) fn breakpoint(&mut self, inserts: bool, rest: &[u8], target: &mut impl Target) -> Reply {
         let (kind, rest) = split(rest, b',');
         if kind != SOFTWARE {

@@ -35,7 +35,7 @@ pub enum Item {
 enum State {
     Outside,
     Body,
-    /// Behind the first digit of the checksum, or before it.
+    /// Inside the checksum, with its first digit if that has come.
     Sum(Option<u8>),
 }
 

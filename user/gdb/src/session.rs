@@ -8,11 +8,11 @@ use alloc::vec::Vec;
 /// Signal of a breakpoint, a step, and a stop without another cause.
 const TRAP: u8 = 5;
 
-/// What is sent back for a packet.
+/// Answer to a packet.
 pub(crate) enum Reply {
-    /// This body.
+    /// Body of a packet.
     Body(Vec<u8>),
-    /// Nothing: a stop follows, or nobody waits.
+    /// Silence: a stop follows, or nobody waits.
     Nothing,
 }
 
@@ -37,7 +37,7 @@ impl Reply {
         if is_done { Reply::ok() } else { Reply::error() }
     }
 
-    /// This text, or failure.
+    /// Returns this text, or failure.
     pub(crate) fn text(text: Option<Vec<u8>>) -> Reply {
         text.map_or_else(Reply::error, Reply::Body)
     }

@@ -39,7 +39,7 @@ pub enum Stop {
 /// Action on a thread that goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Action {
-    /// It executes one instruction.
+    /// True if the thread executes one instruction.
     pub is_step: bool,
     /// Signal that it gets, or 0.
     pub signal: u8,

@@ -166,8 +166,8 @@ pub trait Interposer: Sync + 'static {
     /// A manager has started the child.
     fn is_begun(&self) {}
 
-    /// The child, which is no manager's, wants exceptions of its space to go to `keeper`. Its end is
-    /// told to `watcher`.
+    /// The child, which is no manager's, wants exceptions of its space to go to `keeper`. Its end
+    /// is told to `watcher`.
     fn keep(&self, space: Space, keeper: Reference, watcher: Reference) -> Result<(), Status> {
         keep_and_watch(space, keeper, watcher)
     }

@@ -4,7 +4,7 @@ use super::file::status_bytes;
 use crate::chores::{AfterCut, Chore};
 use crate::notices::event;
 use crate::objects::Kind;
-use crate::open_file::OpenFile;
+use crate::open_file::{FileOperations, OpenFile};
 use crate::root::Root;
 use crate::sources::{Counter, What};
 use crate::table::Key;
@@ -67,8 +67,12 @@ impl Root {
     /// Gives an open file out. One that is counted as a writer is so no more if that fails.
     pub(super) fn give_file(&mut self, account: Key, node: Key, flags: u64, is_writer: bool) -> Result<directory::open::Output, Errno> {
         let has_terminal = self.console.input.terminal().is_some();
-        let mode = self.files.tree.node(node)?.mode;
+        let (mode, opens) = self.files.tree.node(node).map(|node| (node.mode, node.opens))?;
         let file = OpenFile { is_writer, ..OpenFile::new(node, self.files.tree.node(node)?, flags, has_terminal)? };
+        // One at a time debugs by the line.
+        if file.operations == FileOperations::Debugger && opens > 1 {
+            return Err(Errno::EBUSY);
+        }
         let given = self.objects.give(Kind::File(file), account);
         if is_writer && given.is_err() {
             self.files.tree.stop_writing(node);

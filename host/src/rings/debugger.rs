@@ -1,0 +1,110 @@
+//! Debian's gdb debugs programs in the system by the monitor `debug`, below and above others.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::system::{describe, limits};
+use super::tally::TestCounts;
+use crate::boot::guest::Guest;
+use crate::builds::Products;
+use crate::cli::{GuestArguments, MachineArguments};
+use crate::failure::{Class, Context, Failure, Outcome};
+use crate::run::machine;
+use crate::scratch::{Folder, Scratch};
+use crate::session::capture::{Captured, capture};
+use crate::session::debug_line::DebugLine;
+use crate::session::terminal::Facts;
+
+/// Folder of programs, and of what gdb is told and says of each.
+const FOLDER: &str = "tests/debugged";
+/// Start of the lines of gdb that a test looks at.
+const MARK: &str = "= ";
+/// Seconds after which gdb gives up, as a guard against hanging.
+const LIMIT: &str = "300";
+
+/// A test: its sentence, the words before the program, the program's name, the name of what gdb is
+/// told, and whether gdb reads the program from the guest.
+struct Case {
+    sentence: &'static str,
+    under: &'static [&'static str],
+    program: &'static str,
+    script: &'static str,
+    has_symbols: bool,
+}
+
+const CASES: [Case; 6] = [
+    Case { sentence: "breakpoints, steps and the end of a program that is alone", under: &["debug"], program: "one", script: "one", has_symbols: true },
+    Case { sentence: "a process in a world", under: &["process", "debug"], program: "one", script: "one", has_symbols: true },
+    Case { sentence: "symbols come from the guest", under: &["process", "debug"], program: "one", script: "one", has_symbols: false },
+    Case { sentence: "below a tracer", under: &["process", "trace", "-q", "debug"], program: "one", script: "one", has_symbols: true },
+    Case { sentence: "threads, a signal, and an end by it", under: &["process", "debug"], program: "threads", script: "threads", has_symbols: true },
+    Case { sentence: "gdb goes, and the program goes on", under: &["process", "debug"], program: "one", script: "leave", has_symbols: true },
+];
+
+/// Runs all of them, on one processor and on two.
+pub fn run(root: &Path, products: &Products, filter: &str) -> Outcome<TestCounts> {
+    let mut tally = TestCounts::default();
+    for case in &CASES {
+        for cpus in [1, 2] {
+            let name = format!("gdb: {} [cpus {cpus}]", case.sentence);
+            if name.contains(filter) {
+                tally.note(&name, debug(root, products, case, cpus)?.as_deref());
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// Compiles a program of the folder, as static code with symbols.
+fn compile(source: &Path, folder: &Folder) -> Outcome<PathBuf> {
+    let program = folder.path().join("program");
+    let status = Command::new("gcc").args(["-g", "-O1", "-static", "-pthread", "-o"]).arg(&program).arg(source).status();
+    match status {
+        Ok(status) if status.success() => Ok(program),
+        _ => Err(Failure::new(Class::Machine, format!("cannot compile {}", source.display()))),
+    }
+}
+
+/// Returns the fault, if there was one.
+fn debug(root: &Path, products: &Products, case: &Case, cpus: u32) -> Outcome<Option<String>> {
+    let (scratch, sources) = (Folder::new("debugged")?, root.join(FOLDER));
+    let program = compile(&sources.join(case.program).with_extension("c"), &scratch)?;
+    let mut command: Vec<std::ffi::OsString> = case.under.iter().map(Into::into).collect();
+    command.push(program.clone().into());
+    let guest = Guest::compose(products, &GuestArguments { bare: true, command, ..GuestArguments::default() }, &Facts::PIPE)?;
+    let image = Scratch::write("boot-image", &guest.image)?;
+    let line = DebugLine::open(0)?;
+    let (port, socket) = (line.number(), line.socket());
+    let _folder = line.carry();
+    let machine = machine(products, &image, MachineArguments { cpus, debug_line: Some(socket), ..MachineArguments::default() });
+    let script = sources.join(case.script).with_extension("gdb");
+    let (captured, said) = std::thread::scope(|scope| {
+        let gdb = scope.spawn(|| gdb(&script, case.has_symbols.then_some(&program), port));
+        (capture(&machine, limits(), b""), gdb.join())
+    });
+    let said = said.map_err(|_| Failure::new(Class::Internal, "the thread of gdb has panicked"))??;
+    judge(&sources.join(case.script).with_extension("expected"), &captured?, &said)
+}
+
+/// Returns all that gdb says.
+fn gdb(script: &Path, program: Option<&PathBuf>, port: u16) -> Outcome<String> {
+    let mut command = Command::new("timeout");
+    command.args([LIMIT, "gdb", "-nx", "-batch", "-ex", "set remotetimeout 200", "-ex", "set pagination off"]);
+    if let Some(program) = program {
+        command.args(["-ex", "set sysroot /"]).arg(program);
+    }
+    let target = format!("target remote 127.0.0.1:{port}");
+    let output = command.args(["-ex", &target, "-x"]).arg(script).output();
+    let output = output.context(Class::Machine, || "cannot start gdb".to_string())?;
+    Ok([output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat())
+}
+
+fn judge(expected: &Path, captured: &Captured, said: &str) -> Outcome<Option<String>> {
+    let wanted = fs::read_to_string(expected).context(Class::File, || format!("cannot read {}", expected.display()))?;
+    let marked = said.lines().filter(|line| line.starts_with(MARK)).map(|line| format!("{line}\n"));
+    let status = captured.status.as_ref().map_or("none".to_string(), i32::to_string);
+    let output = String::from_utf8_lossy(&captured.output);
+    let found = marked.chain([format!("status {status}\n"), output.into_owned()]).collect::<String>();
+    Ok((found != wanted).then(|| format!("expected\n{wanted}found\n{found}gdb says\n{said}{}", describe(captured))))
+}

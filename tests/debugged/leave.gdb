@@ -1,0 +1,4 @@
+break twice
+continue
+printf "= twice(%d)\n", n
+# What is not detached goes on when gdb ends.
