@@ -3,9 +3,9 @@ printf "= begins at _start: %d\n", $rip == &_start
 break twice
 continue
 printf "= twice(%d), %d before\n", n, counter
+set variable counter = 40
 stepi
 printf "= one instruction on: %d\n", $rip != &twice
-set variable counter = 40
 continue
 printf "= twice(%d), %d before\n", n, counter
 print $rdi = 11
