@@ -153,12 +153,14 @@ fn say_missing(guest: &Guest, status: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Folder;
 
     #[test]
     fn a_file_that_has_no_place_here_is_refused_before_the_machine_starts() {
-        let folder = std::env::temp_dir();
+        let scratch = Folder::new("test").unwrap();
+        let folder = scratch.path();
         assert!(check_output(&folder.join("file")).is_ok());
-        assert!(check_output(&folder).is_err());
+        assert!(check_output(folder).is_err());
         assert!(check_output(&folder.join("no-such-folder").join("file")).is_err());
     }
 
