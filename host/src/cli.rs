@@ -29,6 +29,12 @@ Examples:
   nacre run --bare trace true              without `process`: the program cannot fork
   nacre run --timeout 5 -- sh -c 'while :; do :; done'";
 
+const THAW_EXAMPLES: &str = "\
+Examples:
+  nacre run --name web checkpoint process sh   in one terminal
+  nacre freeze web -o image --end              in another one
+  nacre thaw image                             now or tomorrow, here or elsewhere";
+
 const FUZZ_EXAMPLES: &str = "\
 Examples:
   nacre fuzz --calls 100000000             a hostile program in the system
@@ -52,6 +58,17 @@ pub enum Task {
     /// Run a program in a machine of its own and end with its status
     #[command(after_help = format!("{RUN_EXAMPLES}\n\n{STATUSES}"))]
     Run(RunArguments),
+    /// Go on with an environment that was frozen, in a machine of its own
+    #[command(after_help = THAW_EXAMPLES)]
+    Thaw(ThawArguments),
+    /// List the machines that run, and the monitors and processes in them
+    Ps(PsArguments),
+    /// Freeze a running environment (one below `checkpoint`) into an image
+    Freeze(FreezeArguments),
+    /// Send a signal to a machine's first process, or end the machine
+    Kill(KillArguments),
+    /// Show what is in an image
+    ImageInfo(ImageInfoArguments),
     /// Run the tests: on the host, in the system, and stacks of monitors
     Test(TestArguments),
     /// Measure Nacre and Linux with the same program in the same QEMU
@@ -200,8 +217,89 @@ pub struct RunArguments {
     /// printed)
     #[arg(long, value_name = "PORT")]
     pub gdb: Option<u16>,
+    /// Name by which `ps`, `freeze` and `kill` find the machine (default: one that is made up)
+    #[arg(long, value_name = "NAME", value_parser = crate::control::names::parse)]
+    pub name: Option<String>,
     #[command(flatten)]
     pub guest: GuestArguments,
+}
+
+/// Arguments of `thaw`.
+#[derive(Args, Debug)]
+pub struct ThawArguments {
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Name by which `ps`, `freeze` and `kill` find the machine (default: one that is made up)
+    #[arg(long, value_name = "NAME", value_parser = crate::control::names::parse)]
+    pub name: Option<String>,
+    /// Put a file or directory of this machine into the guest, at PATH, as `run` does
+    #[arg(short, long = "file", value_name = "HOST[:PATH]")]
+    pub files: Vec<String>,
+    /// The image
+    #[arg(value_name = "IMAGE")]
+    pub image: PathBuf,
+}
+
+impl ThawArguments {
+    /// The run of `checkpoint` that this is.
+    pub fn as_run(&self) -> RunArguments {
+        let command = ["checkpoint".into(), "--thaw".into(), self.image.clone().into_os_string()];
+        let guest = GuestArguments { files: self.files.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
+        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), guest }
+    }
+}
+
+/// Arguments of `ps`.
+#[derive(Args, Debug)]
+pub struct PsArguments {
+    /// List this machine alone
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `freeze`.
+#[derive(Args, Debug)]
+pub struct FreezeArguments {
+    /// The machine
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The image to write (default: NAME.image); one that is there stays until the new one is whole
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The environment does not go on afterwards
+    #[arg(long)]
+    pub end: bool,
+    /// Print nothing
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Arguments of `kill`.
+#[derive(Args, Debug)]
+pub struct KillArguments {
+    /// The machine
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Number of the signal that its first process gets
+    #[arg(short, long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub signal: u32,
+    /// End the machine, whatever runs in it
+    #[arg(long)]
+    pub now: bool,
+}
+
+/// Arguments of `image-info`.
+#[derive(Args, Debug)]
+pub struct ImageInfoArguments {
+    /// The image
+    #[arg(value_name = "IMAGE")]
+    pub image: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `image`.

@@ -10,6 +10,7 @@ mod boot;
 mod builds;
 mod cli;
 mod closed_output;
+mod control;
 mod disc;
 mod describe;
 mod failure;
@@ -32,6 +33,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use cli::{Cli, Task};
+use control::{image, tasks};
 use failure::{Class, Outcome};
 use tree::Tree;
 
@@ -56,17 +58,22 @@ fn perform(cli: &Cli) -> Outcome<i32> {
     match &cli.task {
         Task::Completions(arguments) => return describe::completions(arguments),
         Task::Man(arguments) => return describe::manual_pages(arguments),
+        Task::Ps(arguments) => return tasks::ps(arguments),
+        Task::Freeze(arguments) => return tasks::freeze(arguments),
+        Task::Kill(arguments) => return tasks::kill(arguments),
+        Task::ImageInfo(arguments) => return image::image_info(arguments),
         _ => {}
     }
     let tree = Tree::find()?;
     match &cli.task {
         Task::Run(arguments) => run::run(&tree, arguments),
+        Task::Thaw(arguments) => run::run(&tree, &arguments.as_run()),
         Task::Test(arguments) => rings::test(&tree, arguments),
         Task::Lint(arguments) => lint::lint(&tree, arguments),
         Task::Bench(arguments) => bench::bench(&tree, arguments),
         Task::Image(arguments) => disc::image(&tree, arguments),
         Task::Fuzz(arguments) => fuzz::fuzz(&tree, arguments),
         Task::Latency(arguments) => latency::latency(&tree, arguments),
-        Task::Completions(_) | Task::Man(_) => Ok(0),
+        _ => Ok(0),
     }
 }

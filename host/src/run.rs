@@ -11,6 +11,8 @@ use signal_hook::iterator::Signals;
 use crate::boot::guest::Guest;
 use crate::builds;
 use crate::cli::{GuestArguments, MachineArguments, RunArguments, Seed};
+use crate::control::desk::Desk;
+use crate::control::names;
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::scratch::Scratch;
 use crate::session::debug_line::DebugLine;
@@ -44,9 +46,14 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
         eprintln!("nacre: the monitor debug listens for: target extended-remote 127.0.0.1:{}", line.number());
     }
     let _folder = line.map(DebugLine::carry);
+    let named = socket(arguments, &guest.name)?;
+    if named.is_some() {
+        machine_arguments.kernel_option.push("control=1".to_string());
+    }
     let machine = machine(products, &image, machine_arguments);
-    let limits = Limits { timeout: arguments.machine.timeout, outputs: guest.outputs.clone() };
-    let ending = attend(&machine, limits, facts)?;
+    let limits = Limits { timeout: arguments.machine.timeout, outputs: guest.outputs.clone(), desk: Desk::default() };
+    let command = arguments.guest.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let ending = attend(&machine, limits, facts, named.as_ref().map(|named| (named, command)))?;
     if let Ending::Program(status) = ending {
         say_signal(&guest.name, status);
         say_missing(&guest, status);
@@ -62,6 +69,16 @@ fn check_output(path: &Path) -> Outcome<()> {
         _ => "its folder is not there",
     };
     Err(Failure::new(Class::File, format!("cannot write {}: {problem}", path.display())))
+}
+
+/// The socket at which commands to the machine come. A run that is to be the same each time has
+/// none unless it has a name; a machine without a name runs without one, too.
+fn socket(arguments: &RunArguments, program: &str) -> Outcome<Option<names::Named>> {
+    match &arguments.name {
+        Some(name) => names::Named::take(name).map(Some),
+        None if arguments.machine.icount => Ok(None),
+        None => Ok(names::Named::take(&names::made_up(program)).ok()),
+    }
 }
 
 /// Arguments of a machine that has this store.
@@ -101,7 +118,7 @@ pub fn machine(products: &builds::Products, image: &Scratch, arguments: MachineA
 }
 
 /// Joins a machine to this process's streams until it ends.
-fn attend(machine: &Machine, limits: Limits, facts: Facts) -> Outcome<Ending> {
+fn attend(machine: &Machine, limits: Limits, facts: Facts, commands: Option<(&names::Named, Vec<String>)>) -> Outcome<Ending> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH])
         .context(Class::Internal, || "cannot listen for signals".to_string())?;
     // A program's errors are bytes like its output, unless they land on a terminal in raw mode.
@@ -114,7 +131,11 @@ fn attend(machine: &Machine, limits: Limits, facts: Facts) -> Outcome<Ending> {
         is_terminal: facts.is_terminal,
     };
     let raw = if facts.is_terminal { Raw::enter() } else { None };
+    let desk = limits.desk.clone();
     let (session, events) = Session::start(machine, streams, limits)?;
+    if let Some((named, command)) = commands {
+        desk.open(named, &command, events.clone())?;
+    }
     thread::spawn(move || signals.forever().for_each(|signal| tell_signal(signal, &events)));
     let result = session.wait();
     drop(raw);

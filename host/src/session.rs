@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+use crate::control::desk::Desk;
 use crate::failure::{Class, Context, Failure, Outcome};
 pub use event::Event;
 use machine::{Machine, Started};
@@ -49,6 +50,8 @@ pub struct Limits {
     pub timeout: Option<Duration>,
     /// Files that the guest may hand out.
     pub outputs: BTreeSet<PathBuf>,
+    /// Those who wait for answers of the guest.
+    pub desk: Desk,
 }
 
 /// Ends of a session.
@@ -76,6 +79,8 @@ pub struct Session {
     events: Receiver<Event>,
     open_lines: usize,
     release_input: Option<Sender<()>>,
+    /// Lines for root that came before it was ready.
+    early: Vec<String>,
     status: Option<i32>,
     deadline: Option<Instant>,
     timeout: Option<Duration>,
@@ -91,7 +96,7 @@ impl Session {
         let failed = || "cannot use the machine's serial lines".to_string();
         let control = lines.messages.try_clone().context(Class::Internal, failed)?;
         let input_line = lines.console.try_clone().context(Class::Internal, failed)?;
-        let splitter = Splitter::new(limits.outputs);
+        let splitter = Splitter::new(limits.outputs, limits.desk);
         let names = Names::new(machine.kernel());
         streams::carry_output(lines.console, streams.output, sender.clone());
         streams::carry_errors(lines.errors, streams.errors, sender.clone());
@@ -103,6 +108,7 @@ impl Session {
             events,
             open_lines: 3,
             release_input: Some(release_input),
+            early: Vec::new(),
             status: None,
             deadline: limits.timeout.map(|timeout| Instant::now() + timeout),
             timeout: limits.timeout,
@@ -156,7 +162,12 @@ impl Session {
         match event {
             Event::LineEnded => self.open_lines -= 1,
             Event::Exit(status) => self.status = Some(status),
-            Event::Ready => drop(self.release_input.take()),
+            Event::Ready => {
+                drop(self.release_input.take());
+                std::mem::take(&mut self.early).iter().for_each(|line| self.tell(line));
+            }
+            Event::Control(line) if self.release_input.is_some() => self.early.push(line),
+            Event::Control(line) => self.tell(&line),
             Event::InputEnded(count) => self.tell(&format!("eof {count}\n")),
             Event::Resize(facts) => self.tell(&format!("resize {} {}\n", facts.rows, facts.columns)),
             Event::Refused(message) => eprintln!("nacre: {message}"),

@@ -12,7 +12,7 @@ mod session_records;
 
 pub fn records(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
-    let mut splitter = session_records::Splitter::new(BTreeSet::new());
+    let mut splitter = session_records::Splitter::new(BTreeSet::new(), ());
     let mut shown = 0;
     let all = bytes.0.len();
     while !bytes.is_over() {

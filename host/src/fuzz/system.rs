@@ -23,6 +23,7 @@ pub fn fuzz(tree: &Tree, arguments: &FuzzArguments) -> Outcome<i32> {
         machine: MachineArguments { cpus: arguments.cpus, debug: arguments.debug, ..MachineArguments::default() },
         store: None,
         gdb: None,
+        name: None,
         guest: GuestArguments { bare: true, command, ..GuestArguments::default() },
     };
     run_products(&products, &run)

@@ -20,6 +20,8 @@ pub enum Event {
     InputEnded(u64),
     /// The terminal has a new size.
     Resize(terminal::Facts),
+    /// A line of control for root, about a command.
+    Control(String),
     /// A signal asks for the end.
     Signal(i32),
     /// The guest handed out something that it may not.

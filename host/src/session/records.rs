@@ -1,7 +1,7 @@
 //! Splits what comes over COM2 into messages for people and records for the host.
 //!
-//! A record is `ESC ] nacre ; KEY BEL`: `ready`, `exit=STATUS`, or `file=NAME;SIZE`, behind which
-//! SIZE bytes follow. The guest is not trusted: only files that the command line names are written,
+//! A record is `ESC ] nacre ; KEY BEL`: `ready`, `exit=STATUS`, `file=NAME;SIZE`
+//! or `answer=NUMBER;SIZE`, behind which SIZE bytes follow, or `done=NUMBER;ERRNO`. The guest is not trusted: only files that the command line names are written,
 //! an overlong or unknown record is shown as the text that it is.
 
 use std::collections::BTreeSet;
@@ -37,22 +37,42 @@ enum State {
     Record(Vec<u8>),
     /// Written to a file, so many bytes more; thrown away if the file is not allowed.
     File(Option<File>, u64),
+    /// Brought to who waits for the answer to the command with this number.
+    Answer(u64, u64),
+}
+
+/// Takes answers to commands, by the numbers of those.
+pub trait Answers {
+    /// A part of an answer has `size` bytes.
+    fn begin_part(&self, number: u64, size: u64);
+    /// Bytes of a part of an answer.
+    fn write(&self, number: u64, bytes: &[u8]);
+    /// The end of an answer.
+    fn done(&self, number: u64, errno: u64);
+}
+
+/// Nobody has asked for anything.
+impl Answers for () {
+    fn begin_part(&self, _: u64, _: u64) {}
+    fn write(&self, _: u64, _: &[u8]) {}
+    fn done(&self, _: u64, _: u64) {}
 }
 
 /// The state machine.
-pub struct Splitter {
+pub struct Splitter<A> {
     state: State,
     outputs: BTreeSet<PathBuf>,
+    answers: A,
     /// Relative names start here.
     directory: PathBuf,
     text: Vec<u8>,
     records: Vec<Record>,
 }
 
-impl Splitter {
+impl<A: Answers> Splitter<A> {
     /// A splitter that lets the guest write `outputs`, which are absolute paths.
-    pub fn new(outputs: BTreeSet<PathBuf>) -> Splitter {
-        Splitter { state: State::Text, outputs, directory: std::env::current_dir().unwrap_or_default(), text: Vec::new(), records: Vec::new() }
+    pub fn new(outputs: BTreeSet<PathBuf>, answers: A) -> Splitter<A> {
+        Splitter { state: State::Text, outputs, answers, directory: std::env::current_dir().unwrap_or_default(), text: Vec::new(), records: Vec::new() }
     }
 
     /// Takes bytes of COM2; gives the text to show and the records in them.
@@ -67,7 +87,7 @@ impl Splitter {
     pub fn finish(&mut self) -> Vec<u8> {
         match std::mem::replace(&mut self.state, State::Text) {
             State::Record(collected) => collected,
-            State::Text | State::File(..) => Vec::new(),
+            State::Text | State::File(..) | State::Answer(..) => Vec::new(),
         }
     }
 
@@ -88,6 +108,7 @@ impl Splitter {
                 &bytes[1..]
             }
             State::File(file, left) => self.write_part(file, left, bytes),
+            State::Answer(number, left) => self.answer_part(number, left, bytes),
         }
     }
 
@@ -114,6 +135,11 @@ impl Splitter {
             self.records.push(Record::Ready);
         } else if let Some(status) = body.strip_prefix(b"exit=").and_then(decimal) {
             self.records.push(Record::Exit((status & 0xff) as i32));
+        } else if let Some((number, size)) = body.strip_prefix(b"answer=").and_then(two_numbers) {
+            self.answers.begin_part(number, size);
+            self.state = if size == 0 { State::Text } else { State::Answer(number, size) };
+        } else if let Some((number, errno)) = body.strip_prefix(b"done=").and_then(two_numbers) {
+            self.answers.done(number, errno);
         } else if let Some((name, size)) = body.strip_prefix(b"file=").and_then(file_and_size) {
             self.start_file(name, size);
         } else {
@@ -142,6 +168,14 @@ impl Splitter {
         }
     }
 
+    fn answer_part<'a>(&mut self, number: u64, left: u64, bytes: &'a [u8]) -> &'a [u8] {
+        let count = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        self.answers.write(number, &bytes[..count]);
+        let left = left - count as u64;
+        self.state = if left == 0 { State::Text } else { State::Answer(number, left) };
+        &bytes[count..]
+    }
+
     fn write_part<'a>(&mut self, mut file: Option<File>, left: u64, bytes: &'a [u8]) -> &'a [u8] {
         let count = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let failure = file.as_mut().and_then(|file| file.write_all(&bytes[..count]).err());
@@ -153,6 +187,11 @@ impl Splitter {
         self.state = if left == 0 { State::Text } else { State::File(file, left) };
         &bytes[count..]
     }
+}
+
+fn two_numbers(body: &[u8]) -> Option<(u64, u64)> {
+    let semicolon = body.iter().position(|byte| *byte == b';')?;
+    Some((decimal(&body[..semicolon])?, decimal(&body[semicolon + 1..])?))
 }
 
 fn decimal(digits: &[u8]) -> Option<u64> {
@@ -172,8 +211,8 @@ mod tests {
 
     /// Splits `bytes` whole and byte by byte, and expects the same of both.
     fn split(bytes: &[u8]) -> (Vec<u8>, Vec<Record>) {
-        let whole = Splitter::new(BTreeSet::new()).split(bytes);
-        let mut splitter = Splitter::new(BTreeSet::new());
+        let whole = Splitter::new(BTreeSet::new(), ()).split(bytes);
+        let mut splitter = Splitter::new(BTreeSet::new(), ());
         let mut parts = (Vec::new(), Vec::new());
         for byte in bytes {
             let (mut text, mut records) = splitter.split(&[*byte]);
@@ -207,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_line_that_ends_within_a_record_keeps_its_bytes() {
-        let mut splitter = Splitter::new(BTreeSet::new());
+        let mut splitter = Splitter::new(BTreeSet::new(), ());
         assert_eq!(splitter.split(b"x\x1b]na").0, b"x");
         assert_eq!(splitter.finish(), b"\x1b]na");
     }

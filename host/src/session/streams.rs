@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::event::{Event, event_of};
 use super::names::Names;
 use super::records::Splitter;
+use crate::control::desk::Desk;
 
 /// Ctrl-].
 const LEAVE: u8 = 0x1d;
@@ -66,7 +67,7 @@ pub fn carry_errors(line: UnixStream, mut errors: Sink, events: Sender<Event>) {
 }
 
 /// COM2: messages to standard error, records to the session.
-pub fn carry_messages(line: UnixStream, mut splitter: Splitter, mut names: Names, mut messages: Sink, events: Sender<Event>) {
+pub fn carry_messages(line: UnixStream, mut splitter: Splitter<Desk>, mut names: Names, mut messages: Sink, events: Sender<Event>) {
     thread::spawn(move || {
         read_line(line, COLLECT, |bytes| {
             let (text, records) = splitter.split(bytes);

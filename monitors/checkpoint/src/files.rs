@@ -12,7 +12,7 @@ use nacre_nest::command::{create, lossy};
 use nacre_proto::flags::{O_RDONLY, SERVICE_FILES};
 use nacre_proto::{Errno, directory, file, parent};
 use nacre_snapshot::image::Fault;
-use nacre_sys::Reference;
+use nacre_sys::{OwnedReference, Reference};
 
 /// Bytes that are read or written at a time.
 const PART: usize = 16384;
@@ -64,6 +64,14 @@ impl Images {
             }
         }
     }
+}
+
+/// Freezes the environment into a file without a name.
+pub fn write_unnamed(life: &mut Life) -> Result<(OwnedReference, Figures), String> {
+    let made = directory::memory(life.outside.files(), 0).map_err(|errno| format!("cannot make a file: {errno}"))?.file;
+    let mut at = 0;
+    let figures = freeze(life, |bytes| bytes.chunks(PART).try_for_each(|part| write_all(made.handle(), &mut at, part)))?;
+    Ok((made, figures))
 }
 
 fn write_all(file: Reference, at: &mut u64, mut bytes: &[u8]) -> Result<(), Fault> {

@@ -165,6 +165,12 @@ fn ports(frame: &Frame, outside: &mut Outside) -> Result<Vec<Option<Port>>, Stri
                 let port = port.handle().0;
                 Port::Told(frame.target_of(&mut outside.arena, port).map_err(said("a port that is told"))?)
             }
+            What::Control => Port::Control,
+            What::Seat => match outside.commands.told(number as u64) {
+                Some((port, bits)) => Port::Seat(frame.target_of(&mut outside.arena, port.0).map_err(said("a port that is told"))?, bits),
+                // Whoever sat there has just left.
+                None => Port::Control,
+            },
         }));
     }
     Ok(ports)

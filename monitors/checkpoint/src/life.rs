@@ -1,5 +1,6 @@
 //! The life of an environment: it is served until it ends, and frozen on the way.
 
+use crate::commands::COMMANDED;
 use crate::outside::{Outside, PARENT, What};
 use alloc::format;
 use alloc::string::String;
@@ -19,6 +20,8 @@ use nacre_sys::{OwnedPortSet, Status};
 pub struct Life {
     /// Things outside that it knows.
     pub outside: Outside,
+    /// Set if commands may wait to be taken.
+    pub is_commanded: bool,
     /// The command that it runs.
     pub command: Vec<Vec<u8>>,
     endpoint: ServerEndpoint,
@@ -27,8 +30,9 @@ pub struct Life {
 
 impl Life {
     /// Serves what is in `outside`.
-    pub fn new(set: OwnedPortSet, outside: Outside, command: Vec<Vec<u8>>) -> Result<Life, Errno> {
-        Ok(Life { outside, command, endpoint: ServerEndpoint::new(MAX_BYTES as usize)?, set })
+    pub fn new(set: OwnedPortSet, mut outside: Outside, command: Vec<Vec<u8>>) -> Result<Life, Errno> {
+        outside.commands.start(set.handle());
+        Ok(Life { outside, is_commanded: false, command, endpoint: ServerEndpoint::new(MAX_BYTES as usize)?, set })
     }
 
     /// Starts the command as the first program.
@@ -45,9 +49,10 @@ impl Life {
         started
     }
 
-    /// Serves until that time on the machine's clock, or the end. Without a time, until the end.
+    /// Serves until that time on the machine's clock, a command, or the end. Without a time, until a
+    /// command or the end.
     pub fn serve_until(&mut self, end: Option<u64>) -> Result<(), String> {
-        while self.outside.ended.is_none() {
+        while self.outside.ended.is_none() && !self.is_commanded {
             let left = end.map(|end| end.saturating_sub(nacre_sys::clock::ticks()));
             if left == Some(0) {
                 return Ok(());
@@ -76,6 +81,7 @@ impl Life {
         };
         match event {
             Event::Request(mut request) => self.outside.handle(&mut request),
+            Event::Notification { word: COMMANDED, .. } => self.is_commanded = true,
             Event::Notification { word, bits } => self.outside.notified(word, bits),
             // Only the parent's port was made a keeper.
             Event::Exception(mut request) if request.word() != PARENT as u64 => request.answer(fault::REFUSE, [0; 6]),

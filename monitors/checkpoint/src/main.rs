@@ -8,6 +8,7 @@ extern crate alloc;
 
 mod arena;
 mod changes;
+mod commands;
 mod files;
 mod freeze;
 mod life;
@@ -28,9 +29,11 @@ use freeze::Figures;
 use life::Life;
 use manifest::MANIFEST;
 use nacre_abi::PAGE_SIZE;
+use nacre_control::{Command, attendance};
 use nacre_nest::Services;
 use nacre_nest::command::{FAILED, complain, explain, lossy};
 use nacre_nest::interpose::stage::name;
+use nacre_proto::flags::{COMMAND_END, COMMAND_FREEZE, COMMAND_LIST};
 use nacre_proto::{Errno, memory};
 use nacre_rt::Arguments;
 use nacre_sys::OwnedPortSet;
@@ -115,6 +118,12 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
         if let Some(status) = life.outside.ended {
             return Ok(status as i32);
         }
+        if core::mem::take(&mut life.is_commanded) {
+            if obey(&mut life, options.stats) {
+                return Ok(0);
+            }
+            continue;
+        }
         if let Some(images) = &images {
             match images.write(&mut life) {
                 Ok(figures) => tell(&life, &figures, options.stats),
@@ -126,6 +135,35 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
         }
         next = options.every.map(|pause| nacre_sys::clock::ticks() + pause);
     }
+}
+
+/// Carries out the commands that have come. True: the environment is not to go on.
+fn obey(life: &mut Life, has_figures: bool) -> bool {
+    while let Some(command) = life.outside.commands.take() {
+        match command.operation {
+            COMMAND_LIST => life.outside.send_list(command),
+            COMMAND_FREEZE => {
+                let result = freeze_now(life, &command, has_figures);
+                let is_done = result.is_ok();
+                life.outside.commands.end(command.number, result.err().unwrap_or(Errno(0)));
+                if is_done && command.flags & COMMAND_END != 0 {
+                    return true;
+                }
+            }
+            _ => life.outside.commands.pass(command),
+        }
+    }
+    false
+}
+
+/// Freezes the environment for a command, which gets the image.
+fn freeze_now(life: &mut Life, command: &Command, has_figures: bool) -> Result<(), Errno> {
+    let (file, figures) = files::write_unnamed(life).map_err(|why| {
+        complain(NAME, &why);
+        Errno::EIO
+    })?;
+    tell(life, &figures, has_figures);
+    attendance::answer_file(command, file.handle())
 }
 
 fn checkpoint(arguments: &Arguments) -> i32 {

@@ -6,6 +6,7 @@
 
 use crate::arena::{Arena, First, Piece};
 use crate::changes::Changes;
+use crate::commands::Commands;
 use crate::origin::Source;
 use crate::pools::{OUTERMOST, Pools};
 use crate::waiting::Waiters;
@@ -15,7 +16,7 @@ use nacre_abi::PAGE_SIZE;
 use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_nest::supply::{self, ResourceSource};
 use nacre_nest::{Services, SpawnError};
-use nacre_proto::flags::{POOL_DATA, SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED, SERVICE_CHANNELS, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
+use nacre_proto::flags::{POOL_DATA, SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED, SERVICE_CHANNELS, SERVICE_CONTROL, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
 use nacre_proto::server::Given;
 use nacre_proto::{Errno, Request, parent, segment};
 use nacre_sys::{Condition, OwnedCondition, OwnedPort, OwnedReference, PortSet, Reference, Region, SpanMut};
@@ -41,6 +42,10 @@ pub enum What {
     Outside(Option<OwnedReference>, Source),
     /// A port of the environment's, which something outside notifies through us.
     Told(OwnedReference),
+    /// The service of commands.
+    Control,
+    /// A seat at which commands wait.
+    Seat,
 }
 
 /// Reference to a pool.
@@ -76,6 +81,8 @@ pub struct Outside {
     pub ended: Option<u64>,
     /// Requests that wait.
     pub waiters: Waiters,
+    /// Commands of whoever runs the system.
+    pub commands: Commands,
     /// Files that it has changed.
     pub changes: Changes,
     /// Nanoseconds that its monotonic clock is before ours.
@@ -129,7 +136,7 @@ impl Outside {
     pub fn new(set: PortSet, arena: Arena, services: Services) -> Result<Outside, Errno> {
         let pools = Pools::new(arena.size());
         let waiters = Waiters::new(set)?;
-        Ok(Outside { set, entries: Vec::new(), arena, pools, ended: None, waiters, changes: Changes::default(), clock_ahead: 0, places: BTreeMap::new(), free: Vec::new(), services })
+        Ok(Outside { set, entries: Vec::new(), arena, pools, ended: None, waiters, commands: Commands::default(), changes: Changes::default(), clock_ahead: 0, places: BTreeMap::new(), free: Vec::new(), services })
     }
 
     /// The root of the files outside.
@@ -144,6 +151,11 @@ impl Outside {
 
     /// A port for something: a reference to it.
     pub fn add(&mut self, what: What) -> Result<OwnedReference, Errno> {
+        self.add_numbered(what).map(|(_, reference)| reference)
+    }
+
+    /// A port for something: its word, and a reference to it.
+    pub fn add_numbered(&mut self, what: What) -> Result<(u64, OwnedReference), Errno> {
         let rights = if matches!(what, What::Told(_)) { REFERENCE_USE | REFERENCE_NOTIFY } else { REFERENCE_USE };
         let made = self.number().and_then(|number| {
             let port = OwnedPort::new(number as u64, self.set).inspect_err(|_| self.free.push(number))?;
@@ -154,7 +166,7 @@ impl Outside {
             Ok((number, port, reference)) => {
                 self.places.insert(port.handle().address(), number as u64);
                 self.entries[number] = Some(Entry { port, what });
-                Ok(reference)
+                Ok((number as u64, reference))
             }
             Err(errno) => {
                 if let What::Segment(piece, _) = &what {
@@ -222,6 +234,7 @@ impl Outside {
                 self.give_back(piece.pool, piece.offset, piece.size);
             }
             What::Pool(PoolEnd { pool, is_shared: false, .. }) if self.pools.has(*pool) => self.destroy_pool(*pool),
+            What::Seat => self.commands.leave(word),
             _ => {}
         }
     }
@@ -237,6 +250,8 @@ impl Outside {
                 self.pool(request, end)
             }
             Some(What::Segment(..)) => self.segment_of(request, word),
+            Some(What::Control) => self.service_of_commands(request),
+            Some(What::Seat) => self.seat(request, word),
             Some(What::Outside(Some(_), _)) => match self.ask(request) {
                 Ok(Some(parts)) => Ok(parts),
                 Ok(None) => return,
@@ -255,6 +270,8 @@ impl Outside {
             parent::find::LABEL if [SERVICE_MEMORY, SERVICE_OBJECTS].contains(&first) => What::Pool(PoolEnd { pool: OUTERMOST, is_shared: true, is_data: false }),
             // What they know of the environment could not be taken along.
             parent::find::LABEL if [SERVICE_PROCESS, SERVICE_CHANNELS].contains(&first) => return Err(Errno::ENOENT),
+            // The environment may be thawed where somebody gives commands.
+            parent::find::LABEL if first == SERVICE_CONTROL => What::Control,
             parent::find::LABEL => What::Outside(Some(parent::find(Reference::PARENT, first)?.found), Source::Service(first)),
             parent::stream::LABEL => What::Outside(Some(parent::stream(Reference::PARENT, first)?.file), Source::Stream(first)),
             parent::exit::LABEL => {

@@ -111,6 +111,8 @@ fn what(port: &Port, outside: &Outside, lost: &mut Vec<String>) -> Result<What, 
         }
         // The port is found when the objects are there.
         Port::Told(_) => What::Told(OwnedReference::null()?),
+        Port::Control => What::Control,
+        Port::Seat(..) => What::Seat,
     })
 }
 
@@ -129,8 +131,15 @@ pub fn describe(origin: &Origin) -> String {
 fn connect(facts: &Facts, frame: &nacre_snapshot::Frame, outside: &mut Outside) -> Result<(), String> {
     let wrong = |errno: Errno| format!("cannot make the environment: {errno}");
     for (number, port) in facts.ports.iter().enumerate() {
-        let (Some(Port::Told(place)), Some(Some(Entry { what: What::Told(reference), .. }))) = (port, outside.entries.get(number)) else { continue };
-        let (Place::Inside(_), reference) = (place, reference.handle()) else { continue };
+        let (place, reference) = match (port, outside.entries.get(number)) {
+            (Some(Port::Told(place)), Some(Some(Entry { what: What::Told(reference), .. }))) => (place, reference.handle()),
+            (Some(Port::Seat(place, bits)), _) => {
+                seat(frame, outside, number as u64, *place, *bits).map_err(wrong)?;
+                continue;
+            }
+            _ => continue,
+        };
+        let Place::Inside(_) = place else { continue };
         let arguments = [frame.address(*place), reference.0, REFERENCE_USE | REFERENCE_NOTIFY, 0, 0, 0, 0, 0];
         let _ = outside.arena.call(nacre_abi::Call::PortReference, arguments);
         if reference.get_state().is_ok_and(|state| state.target == TargetType::Port as u64) {
@@ -144,6 +153,17 @@ fn connect(facts: &Facts, frame: &nacre_snapshot::Frame, outside: &mut Outside) 
         outside.waiters.all.push(Waiter { port: waiting.port, reply, label: waiting.label, words: waiting.words, bytes: waiting.bytes.clone(), given: waiting.given.clone() });
     }
     Ok(())
+}
+
+/// Somebody who attends in the environment sits where he sat. One whose port is not there any more
+/// is told of nothing.
+fn seat(frame: &nacre_snapshot::Frame, outside: &mut Outside, number: u64, place: Place, bits: u64) -> Result<(), Errno> {
+    let told = OwnedReference::null()?;
+    if let Place::Inside(_) = place {
+        let arguments = [frame.address(place), told.handle().0, REFERENCE_USE | REFERENCE_NOTIFY, 0, 0, 0, 0, 0];
+        let _ = outside.arena.call(nacre_abi::Call::PortReference, arguments);
+    }
+    outside.commands.sit(number, told, bits)
 }
 
 /// Lets the threads run that ran when it was frozen.

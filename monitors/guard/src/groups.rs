@@ -77,6 +77,7 @@ pub const GROUPS: &[Group] = &[
         has_paths: false,
         members: &[Member { call: "parent.find", on: On::Only("memory") }, Member { call: "parent.find", on: On::Only("objects") }, any("memory.*"), any("segment.*"), any("dataspace.*"), any("directory.memory"), any("directory.counter"), Member { call: "file.*", on: On::Only("unnamed") }],
     },
+    Group { name: "control", has_paths: false, members: &[Member { call: "parent.find", on: On::Only("control") }, any("control.*")] },
     Group { name: "clock", has_paths: false, members: &[Member { call: "parent.find", on: On::Only("clock") }, any("clock.*")] },
     Group {
         name: "process",

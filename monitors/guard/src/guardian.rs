@@ -204,6 +204,7 @@ impl Guardian {
             b"memory" | b"objects" => self.pass_all(asked, Type::Pool, MEMORY),
             b"clock" => self.pass_all(asked, Type::Clock, b"clock"),
             b"channels" => self.pass_all(asked, Type::Channels, CHANNELS),
+            b"control" => self.pass_all(asked, Type::Control, b"control"),
             b"process" => self.pass(asked, (Type::Process, PARENT, Kind::Parent), |_| false),
             _ => UNKNOWN,
         }

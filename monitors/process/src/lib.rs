@@ -5,6 +5,7 @@
 
 extern crate alloc;
 
+mod control;
 pub mod manager;
 pub mod manifest;
 pub mod options;

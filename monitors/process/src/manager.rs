@@ -2,6 +2,7 @@
 //! its waiters. `world` decides all that happens to them. No call here waits for a process: the
 //! manager calls only its own parent and that one's services.
 
+use crate::control::{COMMANDED, CONTROL, Commands};
 use crate::names::Names;
 use crate::parents::Parents;
 use crate::visits::Visits;
@@ -18,8 +19,8 @@ use nacre_nest::{Child, ChildPool, Services};
 use nacre_proto::flags::{TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW, WNOHANG};
 use nacre_proto::process::{released, wait};
 use nacre_proto::server::{self, Output};
-use nacre_proto::{Errno, Event, Request, ServerEndpoint, memory, parent, process, segment};
-use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Reference, Space, Span, Status, Thread, ipc};
+use nacre_proto::{Errno, Event, Request, ServerEndpoint, control, memory, parent, process, segment};
+use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, PortSet, Reference, Space, Span, Status, Thread, ipc};
 
 /// Bit of a port's word: the port is that of a session's terminal.
 const TERMINAL: u64 = 1 << 63;
@@ -112,6 +113,7 @@ pub struct Manager {
     /// Pool of memory that may hold kernel objects. Nobody else gets it.
     pub(crate) pool: OwnedReference,
     pub(crate) bodies: BTreeMap<u64, ProcessEntry>,
+    pub(crate) commands: Commands,
     /// Ports at which the terminals of sessions report keys.
     terminals: BTreeMap<u64, OwnedPort>,
     pub(crate) parents: Parents,
@@ -211,7 +213,13 @@ impl Manager {
     pub fn new(world: World, shared: Shared, pool: OwnedReference) -> Result<Manager, Errno> {
         let set = OwnedPortSet::new()?;
         let bodies = BTreeMap::from([(FIRST, ProcessEntry::new(FIRST, &set)?)]);
-        Ok(Manager { world, shared, pool, bodies, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None })
+        let commands = Commands::start(set.handle());
+        Ok(Manager { world, shared, pool, bodies, commands, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None })
+    }
+
+    /// The set of all ports.
+    pub(crate) fn set(&self) -> PortSet {
+        self.set.handle()
     }
 
     /// The port of a process, for it and for who makes it.
@@ -277,13 +285,16 @@ impl Manager {
     fn handle(&mut self, event: Event<'_>) {
         match event {
             Event::Request(mut request) => match request.protocol() {
-                parent::NUMBER => parent::dispatch(self, &mut request),
-                process::NUMBER => process::dispatch(self, &mut request),
+                parent::NUMBER if request.word() & CONTROL == 0 => parent::dispatch(self, &mut request),
+                process::NUMBER if request.word() & CONTROL == 0 => process::dispatch(self, &mut request),
+                control::NUMBER => control::dispatch(self, &mut request),
                 _ => request.refuse(Errno::ENOSYS),
             },
             Event::Exception(mut request) => self.exception(&mut request),
             Event::Fault(mut request) => request.answer(fault::REFUSE, [0; 6]),
             Event::Notification { word, bits } if word & TERMINAL != 0 => self.terminal_event(word & !TERMINAL, bits),
+            Event::Notification { word: COMMANDED, .. } => self.commanded(),
+            Event::Notification { word, .. } if word & CONTROL != 0 => self.commands.leave(word & !CONTROL),
             Event::Notification { word, bits } if bits & (NO_REFERENCES | THREAD_ENDED) != 0 => self.world.lost(word),
             Event::Notification { .. } => {}
         }
@@ -338,6 +349,7 @@ impl Manager {
 
     fn destroy(&mut self, pid: u64) {
         self.waiters.retain(|waiter| waiter.pid != pid);
+        self.commands.forget(pid);
         self.release(pid);
         if let Some(body) = self.bodies.get_mut(&pid) {
             body.forget_prepared();

@@ -4,7 +4,7 @@ use crate::manager::{Life, Manager};
 use crate::world::Sent;
 use alloc::sync::Arc;
 use nacre_nest::ChildPool;
-use nacre_proto::flags::{BEGIN_PROGRAM, SEGMENT_OBJECTS, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
+use nacre_proto::flags::{BEGIN_PROGRAM, SEGMENT_OBJECTS, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_CONTROL, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
 use nacre_proto::parent::{exit, find, keep, processors, report, stream};
 use nacre_proto::process::{
     abandon, answer, answer_file, ask, ask_file, attach, begin, create, dispositions, domain, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, memory_set, name_set,
@@ -98,6 +98,7 @@ impl parent::Server for Manager {
             SERVICE_CLOCK => lent(self.shared.clock.as_ref())?.into(),
             SERVICE_CHANNELS => self.channels(request.word())?.into(),
             SERVICE_PROCESS => self.port(request.word())?.into(),
+            SERVICE_CONTROL => self.commands.service(request.word(), self.set())?.into(),
             service => parent::find(Reference::PARENT, service)?.found.into(),
         };
         find::Output { found }.now()

@@ -23,6 +23,8 @@ pub struct BootFacts {
     pub ranges: Vec<MemoryRange>,
     /// Memory behind all other that lasts: a file of the host. Empty if there is none.
     pub store: MemoryRange,
+    /// The host gives commands (`control=1`).
+    pub has_commands: bool,
 }
 
 impl BootFacts {
@@ -39,8 +41,9 @@ impl BootFacts {
             Some(MemoryRange { start: word(at)?, size: word(at + 8)? })
         };
         let mut ranges: Vec<MemoryRange> = (0..count).map(range).collect::<Option<_>>()?;
-        let store = take_store(&mut ranges, option(&command_line(&page)?, b"store").unwrap_or(0));
-        Some(BootFacts { image: MemoryRange { start: word(offset_of!(BootInfo, image_start))?, size: word(offset_of!(BootInfo, image_size))? }, ranges, store })
+        let line = command_line(&page)?;
+        let (store, has_commands) = (take_store(&mut ranges, option(&line, b"store").unwrap_or(0)), option(&line, b"control") == Some(1));
+        Some(BootFacts { image: MemoryRange { start: word(offset_of!(BootInfo, image_start))?, size: word(offset_of!(BootInfo, image_size))? }, ranges, store, has_commands })
     }
 }
 

@@ -43,6 +43,8 @@ const MAX_WATCHERS: usize = 256;
 /// Maximum number of readers, and of writers, that wait. Where one more comes, the oldest of the
 /// account with the most gives way.
 const MAX_WAITING: usize = 1024;
+/// Maximum number of commands that come at once.
+const MAX_COMMANDS: usize = 64;
 
 /// Somebody who waits for input.
 struct Reader {
@@ -66,6 +68,8 @@ pub struct Console {
     pub input: Input,
     /// Records and messages for the host.
     pub messages: Messages,
+    /// Commands of the host that have just come.
+    pub commands: Vec<Control>,
     lines: [Serial; 3],
     is_one_output: bool,
     control: ControlLines,
@@ -125,6 +129,7 @@ impl Console {
         Ok(Console {
             input,
             messages: Messages::default(),
+            commands: Vec::new(),
             lines,
             is_one_output,
             control: ControlLines::default(),
@@ -181,6 +186,9 @@ impl Console {
             Some(Control::End(count)) => self.input.end(count),
             Some(Control::Resize(rows, columns)) => return self.resize(rows, columns),
             Some(Control::Interrupt) => return Signal::Interrupt.event(),
+            Some(command @ (Control::Command(_) | Control::Cancel(_))) if self.commands.len() < MAX_COMMANDS => self.commands.push(command),
+            Some(Control::Command(command)) => self.messages.done(command.number, Errno::EAGAIN),
+            Some(Control::Cancel(_)) => {}
             None => {}
         }
         0

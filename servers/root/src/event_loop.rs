@@ -11,7 +11,7 @@ use nacre_abi::fault;
 use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
 use nacre_nest::host::{Exception, KILLED, KILLED_TEXT};
 use nacre_proto::{Errno, Event, Request, ServerEndpoint};
-use nacre_proto::{clock, directory, file, memory, parent, segment, terminal};
+use nacre_proto::{clock, control, directory, file, memory, parent, segment, terminal};
 use nacre_sys::{Code, Status};
 
 /// Exit status of a program that a signal ended, as a shell says it.
@@ -103,6 +103,7 @@ impl Root {
             terminal::NUMBER => terminal::dispatch(self, request),
             directory::NUMBER => directory::dispatch(self, request),
             clock::NUMBER => clock::dispatch(self, request),
+            control::NUMBER => control::dispatch(self, request),
             _ => request.refuse(Errno::ENOSYS),
         }
     }
@@ -115,6 +116,7 @@ impl Root {
                 line.interrupted(bits);
             }
             self.terminal_events(events);
+            self.take_commands();
         } else if let Kind::Keeper = object.kind {
             if bits & THREAD_ENDED != 0 && self.status.is_none() {
                 self.say_end(&KILLED_TEXT);

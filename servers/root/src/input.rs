@@ -4,6 +4,7 @@
 use crate::terminal::{Signal, Terminal};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use nacre_control::Command;
 
 /// Bytes that wait to be read before the line stops being listened to.
 const ENOUGH: usize = 16 << 10;
@@ -155,7 +156,7 @@ impl Pipe {
 }
 
 /// A line of control from the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
     /// The input ends, after so many bytes if that is said.
     End(Option<u64>),
@@ -163,7 +164,14 @@ pub enum Control {
     Resize(u16, u16),
     /// As if `^C` were typed.
     Interrupt,
+    /// A command for who attends.
+    Command(Command),
+    /// Nobody waits any more for the answer to the command with this number.
+    Cancel(u64),
 }
+
+/// Maximum length of a line of control: a command and its text, two digits a byte.
+const MAX_LINE: usize = 4096;
 
 /// Collects lines of control.
 #[derive(Default)]
@@ -175,7 +183,7 @@ impl ControlLines {
     /// Takes a byte; lines that say nothing known are dropped.
     pub fn feed(&mut self, byte: u8) -> Option<Control> {
         if byte != b'\n' {
-            if self.line.len() < 80 {
+            if self.line.len() < MAX_LINE {
                 self.line.push(byte);
             }
             return None;
@@ -189,9 +197,21 @@ impl ControlLines {
                 Some(Control::Resize(rows.try_into().ok()?, columns.try_into().ok()?))
             }
             b"interrupt" => Some(Control::Interrupt),
+            b"command" => {
+                let mut next = || number(words.next()?);
+                let (number, operation, flags) = (next()?, next()?, next()?);
+                Some(Control::Command(Command { number, operation, flags, ticket: 0, text: from_hex(words.next().unwrap_or_default())? }))
+            }
+            b"cancel" => Some(Control::Cancel(number(words.next()?)?)),
             _ => None,
         }
     }
+}
+
+/// Bytes of two digits each; `None` if something else is among them.
+fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
+    let pairs = digits.chunks(2).map(|pair| u8::from_str_radix(core::str::from_utf8(pair).ok()?, 16).ok().filter(|_| pair.len() == 2));
+    pairs.collect()
 }
 
 fn number(digits: &[u8]) -> Option<u64> {
@@ -229,6 +249,8 @@ mod tests {
         let mut feed = |text: &[u8]| text.iter().filter_map(|&byte| lines.feed(byte)).collect::<Vec<_>>();
         assert_eq!(feed(b"eof 12\neof\nresize 3 4\n"), [Control::End(Some(12)), Control::End(None), Control::Resize(3, 4)]);
         assert_eq!(feed(b"resize 3\nresize 70000 1\nwhat\n\ninterrupt\n"), [Control::Interrupt]);
-        assert_eq!(feed(&[b'x'; 1000]), []);
+        let command = Command { number: 7, operation: 1, flags: 0, ticket: 0, text: b"a\xff".to_vec() };
+        assert_eq!(feed(b"command 7 1 0 61ff\ncommand 7 1 0 6\ncommand 7 1\ncancel 7\n"), [Control::Command(command), Control::Cancel(7)]);
+        assert_eq!(feed(&[b'x'; 10_000]), []);
     }
 }

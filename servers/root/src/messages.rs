@@ -6,6 +6,7 @@
 use crate::table::Key;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use nacre_proto::Errno;
 
 /// Maximum length of a line that is taken from a program.
 const MAX_LINE: usize = 1000;
@@ -64,6 +65,23 @@ impl Messages {
     /// Says how the program ended.
     pub fn exit(&mut self, status: u64) {
         self.record(alloc::format!("exit={status}").as_bytes());
+    }
+
+    /// A part of the answer to a command.
+    pub fn answer(&mut self, number: u64, bytes: &[u8]) {
+        self.record(alloc::format!("answer={number};{}", bytes.len()).as_bytes());
+        self.items.push_back(Item::Bytes(bytes.to_vec()));
+    }
+
+    /// A file as a part of the answer to a command.
+    pub fn answer_file(&mut self, number: u64, node: Key, size: u64) {
+        self.record(alloc::format!("answer={number};{size}").as_bytes());
+        self.items.push_back(Item::File { node, size, done: 0 });
+    }
+
+    /// The end of the answer to a command.
+    pub fn done(&mut self, number: u64, result: Errno) {
+        self.record(alloc::format!("done={number};{}", result.0).as_bytes());
     }
 
     /// Hands out a file.

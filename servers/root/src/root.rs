@@ -17,6 +17,8 @@ use crate::futex_queues::{Place, FutexQueues};
 use crate::word_waits::{Meeting, Waiting};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
+use nacre_control::Seats;
+use nacre_control::attendance::Told;
 use nacre_nest::Child;
 use nacre_proto::flags::{TERMINAL_INTERRUPT, TERMINAL_QUIT};
 use nacre_proto::Errno;
@@ -34,6 +36,8 @@ pub struct Root {
     pub console: Console,
     /// The line of a debugger, if the machine has it.
     pub debug_line: Option<DebugLine>,
+    /// Commands of the host, and who attends to them.
+    pub commands: Seats<Told>,
     /// Random bytes.
     pub random: Random,
     /// The outermost pool, the root directory, the clock, the three streams: given out as often as
@@ -73,6 +77,8 @@ pub struct Standing {
     pub files: Key,
     /// The clock.
     pub clock: Key,
+    /// The service of commands, if the host gives any.
+    pub control: Option<Key>,
     /// The streams that a program starts with.
     pub streams: [Key; 3],
     /// The port that hears of the program's exceptions and of its end.
@@ -81,7 +87,7 @@ pub struct Standing {
 
 impl Standing {
     /// Adds them to `objects`.
-    pub fn new(objects: &mut Objects, files: &mut Files, pool: Key, has_terminal: bool) -> Result<Standing, Errno> {
+    pub fn new(objects: &mut Objects, files: &mut Files, pool: Key, (has_terminal, has_commands): (bool, bool)) -> Result<Standing, Errno> {
         let account = objects.accounts.outermost();
         let mut stand = |path: &[u8], flags| {
             let file = open_file(files, path, flags, has_terminal)?;
@@ -96,7 +102,8 @@ impl Standing {
         let of_memory = objects.accounts.open(account)?;
         let (memory, clock) = (objects.add(Kind::Pool(pool), true, of_memory)?, objects.add(Kind::Clock, true, account)?);
         let keeper = objects.add(Kind::Keeper, true, account)?;
-        Ok(Standing { memory, files, clock, streams, keeper })
+        let control = if has_commands { Some(objects.add(Kind::Control, true, account)?) } else { None };
+        Ok(Standing { memory, files, clock, control, streams, keeper })
     }
 }
 
@@ -150,6 +157,7 @@ impl Root {
                 self.files.tree.closed(node);
             }
             Some(Kind::Source(_)) => self.notices.remove_watcher(key),
+            Some(Kind::Seat) => self.leave_seat(key),
             Some(Kind::View(view)) => self.close_view(key, &view),
             Some(Kind::Owner(_)) => self.unlock_all(Holder::Process(key), None),
             Some(Kind::Pool(pool)) => {

@@ -21,6 +21,7 @@ use crate::futex_queues::FutexQueues;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
+use nacre_control::Seats;
 use nacre_nest::{Ports, Program, SpawnError, Sizes, spawn};
 use nacre_proto::Errno;
 use nacre_sys::Status;
@@ -87,12 +88,13 @@ pub fn run() -> Result<(), Failure> {
 
 fn make_root(facts: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
     let (mut files, refused) = Files::start(facts);
+    let has_commands = facts.has_commands;
     let facts = files.read_all(TERMINAL).unwrap_or_default();
     let input = Input::from_facts(&facts);
     let has_terminal = matches!(input, Input::Terminal(_));
     let (pools, pool) = Pools::new(memory::available());
     let mut objects = Objects::new()?;
-    let standing = Standing::new(&mut objects, &mut files, pool, has_terminal)?;
+    let standing = Standing::new(&mut objects, &mut files, pool, (has_terminal, has_commands))?;
     let lines = objects.add(Kind::Lines, true, objects.accounts.outermost())?;
     let lines = objects.port(lines).ok_or(Errno::EIO)?;
     let console = Console::start(input, Input::is_one_output(&facts), lines)?;
@@ -105,6 +107,7 @@ fn make_root(facts: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
         pools,
         console,
         debug_line: DebugLine::start(lines),
+        commands: Seats::default(),
         random,
         standing,
         child: None,

@@ -2,6 +2,7 @@
 
 mod chore;
 mod clock;
+mod control;
 mod directory;
 mod file;
 mod memory;

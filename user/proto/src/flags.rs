@@ -24,6 +24,21 @@ table! {
     SERVICE_CLOCK = 4 of 0xffff_ffff_ffff_ffff, "The clock.";
     SERVICE_CHANNELS = 5 of 0xffff_ffff_ffff_ffff, "Pipes and local sockets.";
     SERVICE_OBJECTS = 6 of 0xffff_ffff_ffff_ffff, "A memory pool of the program's own, which ends with it: for memory that may hold kernel objects.";
+    SERVICE_CONTROL = 7 of 0xffff_ffff_ffff_ffff, "Commands of whoever runs the system.";
+}
+
+table! {
+    /// Commands of whoever runs the system.
+    COMMANDS:
+    COMMAND_LIST = 1 of 0xffff_ffff_ffff_ffff, "Lists the environments: a line each of fields with a tab between them: path, kind, name, state, bytes of memory, nanoseconds of processors.";
+    COMMAND_FREEZE = 2 of 0xffff_ffff_ffff_ffff, "Freezes the outermost environment that can be frozen; the answer is its image.";
+    COMMAND_KILL = 3 of 0xffff_ffff_ffff_ffff, "Sends a signal, by its number in the text, to the first process of the outermost world.";
+}
+
+table! {
+    /// Flags of commands.
+    COMMAND_FLAGS:
+    COMMAND_END = 1, "The environment does not go on afterwards.";
 }
 
 table! {

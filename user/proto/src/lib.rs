@@ -28,6 +28,7 @@ pub mod structures;
 
 pub mod channel;
 pub mod clock;
+pub mod control;
 pub mod dataspace;
 pub mod directory;
 pub mod file;
@@ -61,4 +62,5 @@ pub const PROTOCOLS: &[&describe::Protocol] = &[
     &keyed::PROTOCOL,
     &mailbox::PROTOCOL,
     &dataspace::PROTOCOL,
+    &control::PROTOCOL,
 ];

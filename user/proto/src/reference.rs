@@ -3,7 +3,7 @@
 //! A declaration says of each reference who may keep it and where it comes from. Monitors that
 //! attenuate decide by that what crosses. A reference without a kind does not compile.
 
-use crate::{channel, clock, dataspace, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
+use crate::{channel, clock, control, dataspace, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
 use nacre_abi::Rights;
 
 /// Kind of a reference in a message.
@@ -74,6 +74,8 @@ pub enum Type {
     Channels,
     /// The service that tells the time.
     Clock,
+    /// The service of commands, or a seat there.
+    Control,
     /// A process, which is its program's parent.
     Process,
     /// An owner of locks, which takes no calls.
@@ -106,6 +108,7 @@ impl Type {
             Type::Keyed => &[keyed::NUMBER],
             Type::Channels => &[channel::NUMBER, keyed::NUMBER, mailbox::NUMBER],
             Type::Clock => &[clock::NUMBER],
+            Type::Control => &[control::NUMBER],
             Type::Process => &[parent::NUMBER, process::NUMBER],
             Type::Owner | Type::Port | Type::Opened | Type::Stream | Type::Service | Type::Any => &[],
         }
@@ -116,7 +119,7 @@ impl Type {
         match self {
             Type::Opened => &[Type::File, Type::Terminal, Type::Directory],
             Type::Stream | Type::Any => &[Type::File, Type::Terminal, Type::Directory, Type::End, Type::Queue],
-            Type::Service => &[Type::Directory, Type::Pool, Type::Process, Type::Clock, Type::Channels],
+            Type::Service => &[Type::Directory, Type::Pool, Type::Process, Type::Clock, Type::Channels, Type::Control],
             _ => &[],
         }
     }

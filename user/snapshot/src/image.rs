@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// First bytes of an image.
 pub const MAGIC: [u8; 8] = *b"nacreimg";
 /// Version of the format. Others are refused by name.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 /// Pages in a chunk, at most.
 pub const PAGES_IN_CHUNK: usize = 64;
 
@@ -45,6 +45,11 @@ pub enum Port {
     Outside(Origin),
     /// A port at which something outside notifies a port of the environment, and that port.
     Told(Place),
+    /// The service of commands.
+    Control,
+    /// A seat at which commands wait: the port of the environment that is told of them, and the
+    /// bits.
+    Seat(Place, u64),
 }
 
 /// Way in which something outside was got, and so is got again.

@@ -367,8 +367,12 @@ impl Server for Root {
         if self.console.messages.items.len() >= MAX_ITEMS {
             return Err(Errno::EAGAIN);
         }
-        self.files.tree.opened(file.node);
-        self.console.messages.file(name, file.node, size);
+        let (node, command) = (file.node, self.ticket(name));
+        self.files.tree.opened(node);
+        match command {
+            Some(command) => self.console.messages.answer_file(command, node, size),
+            None => self.console.messages.file(name, node, size),
+        }
         hand_out::Output::default().now()
     }
 }

@@ -1,0 +1,7 @@
+//! Commands to machines that run: a socket for each, by name, and the subcommands that use it.
+
+pub mod client;
+pub mod desk;
+pub mod image;
+pub mod names;
+pub mod tasks;

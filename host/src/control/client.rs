@@ -1,0 +1,108 @@
+//! The side that asks: one command to one machine, and its answer.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use super::names;
+use crate::failure::{Class, Context, Failure, Outcome};
+
+/// What a machine is, as its host process says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// Number of the process that runs it.
+    pub pid: u32,
+    /// The command that it runs.
+    pub command: Vec<String>,
+}
+
+/// Asks the machine with this name; each part of its answer goes to `take`. What it is, and the
+/// errno that it ended with, or none if it did not end. With a time limit, a machine that is silent
+/// for longer is left.
+pub fn ask(name: &str, words: (u64, u64, &[u8]), limit: Option<Duration>, take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Outcome<(About, Option<u32>)> {
+    let mut stream = names::connect(name)?;
+    let failed = || format!("cannot talk to the machine {name}");
+    stream.set_read_timeout(limit).context(Class::Internal, failed)?;
+    let (operation, flags, text) = words;
+    let hex: String = text.iter().map(|byte| format!("{byte:02x}")).collect();
+    stream.write_all(format!("{operation} {flags} {hex}\n").as_bytes()).context(Class::Internal, failed)?;
+    read(stream, take)
+}
+
+/// Reads an answer.
+fn read(stream: UnixStream, mut take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Outcome<(About, Option<u32>)> {
+    let mut lines = BufReader::new(stream);
+    let mut about = About::default();
+    loop {
+        let mut line = String::new();
+        let count = (&mut lines).take(1 << 20).read_line(&mut line).unwrap_or(0);
+        let mut words = line.split_whitespace();
+        match (words.next(), words.next()) {
+            (Some("about"), Some(pid)) => about = About { pid: pid.parse().unwrap_or(0), command: command(words.next().unwrap_or_default()) },
+            (Some("data"), Some(size)) => {
+                let Ok(size) = size.parse::<u64>() else { return Ok((about, None)) };
+                if !copy(&mut lines, size, &mut take)? {
+                    return Ok((about, None));
+                }
+            }
+            (Some("done"), Some(errno)) => return Ok((about, errno.parse().ok())),
+            // It has ended, or is silent for too long.
+            _ if count == 0 => return Ok((about, None)),
+            _ => return Err(Failure::new(Class::Internal, "the machine's answer makes no sense").remedy("is it of the same version of Nacre?")),
+        }
+    }
+}
+
+/// Hands out so many bytes; false if there are fewer.
+fn copy(lines: &mut impl Read, mut left: u64, take: &mut impl FnMut(&[u8]) -> std::io::Result<()>) -> Outcome<bool> {
+    let mut part = [0; 16384];
+    while left > 0 {
+        let wanted = part.len().min(usize::try_from(left).unwrap_or(part.len()));
+        match lines.read(&mut part[..wanted]) {
+            Ok(0) | Err(_) => return Ok(false),
+            Ok(count) => {
+                take(&part[..count]).context(Class::File, || "cannot write the answer".to_string())?;
+                left -= count as u64;
+            }
+        }
+    }
+    Ok(true)
+}
+
+fn command(hex: &str) -> Vec<String> {
+    let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
+    let bytes: Vec<u8> = (0..hex.len() / 2).map_while(|number| byte(2 * number)).collect();
+    bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &[u8]) -> (Outcome<(About, Option<u32>)>, Vec<u8>) {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        ours.write_all(text).unwrap();
+        drop(ours);
+        let mut taken = Vec::new();
+        let answer = read(theirs, |bytes| {
+            taken.extend_from_slice(bytes);
+            Ok(())
+        });
+        (answer, taken)
+    }
+
+    #[test]
+    fn an_answer_is_read_to_its_end() {
+        let (answer, taken) = read_text(b"about 12 736800\ndata 3\nabcdata 2\nd\ndone 38\nrest");
+        let about = About { pid: 12, command: vec!["sh".to_string(), String::new()] };
+        assert_eq!((answer.unwrap(), taken), ((about, Some(38)), b"abcd\n".to_vec()));
+    }
+
+    #[test]
+    fn one_that_is_cut_off_has_no_errno() {
+        for text in [&b""[..], b"about 1 \n", b"data 5\nabc", b"data 99999999999999999999\n"] {
+            assert_eq!(read_text(text).0.unwrap().1, None);
+        }
+        assert!(read_text(b"what is this\n").0.is_err());
+    }
+}

@@ -1,0 +1,130 @@
+//! `image-info`: what is in an image of an environment. The image is read whole, so that one that
+//! was altered is told as that.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read};
+
+use nacre_snapshot::image::{Facts, Fault, Origin, Port, Reader};
+
+use crate::cli::ImageInfoArguments;
+use crate::failure::{Class, Context, Failure, Outcome};
+use crate::json::quote;
+
+/// Shows what is in an image.
+pub fn image_info(arguments: &ImageInfoArguments) -> Outcome<i32> {
+    let shown = arguments.image.display();
+    let file = File::open(&arguments.image).context(Class::File, || format!("cannot read {shown}"))?;
+    let mut file = BufReader::new(file);
+    let facts = read(|into| file.read_exact(into).map_err(|error| if error.kind() == ErrorKind::UnexpectedEof { Fault::Truncated } else { Fault::File }))
+        .map_err(|fault| Failure::new(Class::File, format!("{shown}: {fault}")))?;
+    print!("{}", if arguments.json { to_json(&facts) } else { to_text(&facts) });
+    Ok(0)
+}
+
+/// Reads an image to its end.
+fn read(source: impl FnMut(&mut [u8]) -> Result<(), Fault>) -> Result<Facts, Fault> {
+    let mut reader = Reader::new(source)?;
+    while reader.pages()?.is_some() {}
+    Ok(reader.facts().clone())
+}
+
+/// Objects by their kinds.
+fn counts(facts: &Facts) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for object in &facts.objects {
+        *counts.entry(format!("{:?}", object.kind).to_lowercase()).or_insert(0) += 1;
+    }
+    counts
+}
+
+fn words(facts: &Facts) -> Vec<String> {
+    facts.command.iter().map(|word| plain(word)).collect()
+}
+
+/// Bytes as text that moves no cursor: the image is not trusted.
+fn plain(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
+}
+
+/// What has to be there when it is thawed, in words.
+fn needs(facts: &Facts) -> Vec<String> {
+    let mut all: Vec<String> = facts.ports.iter().flatten().filter_map(|port| match port {
+        Port::Outside(Origin::File(path, ..) | Origin::Program(path)) => Some(plain(path)),
+        Port::Outside(Origin::Lost(what)) => Some(format!("{} (cannot be got again)", plain(what))),
+        _ => None,
+    }).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn changed(facts: &Facts) -> Vec<(String, &'static str, usize)> {
+    facts.changes.iter().map(|change| (plain(&change.path), if change.mode == 0 { "removed" } else { "written" }, change.contents.len())).collect()
+}
+
+fn to_text(facts: &Facts) -> String {
+    let mut text = format!("command    {}\n", words(facts).join(" "));
+    text += &format!("frozen at  {} seconds since 1970, {:.3} s after its start\n", facts.frozen_at, facts.monotonic as f64 / 1e9);
+    text += &format!("memory     {} KiB used of {} KiB; {} pages in the image\n", facts.size >> 10, facts.limit >> 10, facts.pages);
+    let kinds: Vec<String> = counts(facts).iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    text += &format!("objects    {}: {}\n", facts.objects.len(), kinds.join(", "));
+    text += &format!("threads    {} were running; {} requests wait outside\n", facts.running.len(), facts.waiting.len());
+    for need in needs(facts) {
+        text += &format!("needs      {need}\n");
+    }
+    for (path, how, size) in changed(facts) {
+        text += &format!("{how:<10} {path} ({size} bytes)\n");
+    }
+    text
+}
+
+fn to_json(facts: &Facts) -> String {
+    let strings = |all: &[String]| all.iter().map(|text| quote(text)).collect::<Vec<_>>().join(",");
+    let kinds: Vec<String> = counts(facts).iter().map(|(kind, count)| format!("{}:{count}", quote(kind))).collect();
+    let changes: Vec<String> = changed(facts).iter().map(|(path, how, size)| format!("{{\"path\":{},\"how\":{},\"bytes\":{size}}}", quote(path), quote(how))).collect();
+    format!(
+        "{{\"command\":[{}],\"frozen_at\":{},\"monotonic_ns\":{},\"memory\":{},\"limit\":{},\"pages\":{},\"objects\":{{{}}},\"running\":{},\"waiting\":{},\"needs\":[{}],\"changes\":[{}]}}\n",
+        strings(&words(facts)), facts.frozen_at, facts.monotonic, facts.size, facts.limit, facts.pages, kinds.join(","), facts.running.len(), facts.waiting.len(), strings(&needs(facts)), changes.join(",")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nacre_snapshot::image::{Change, Writer};
+
+    fn image() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let facts = Facts {
+            command: vec![b"sh\x1b".to_vec(), b"-c".to_vec()],
+            size: 4096,
+            ports: vec![Some(Port::Outside(Origin::File(b"/etc/x".to_vec(), 0, 0)))],
+            changes: vec![Change { path: b"/tmp/y".to_vec(), mode: 0o100644, contents: vec![1, 2] }],
+            ..Facts::default()
+        };
+        Writer::new(|part: &[u8]| { bytes.extend_from_slice(part); Ok(()) }, &facts).and_then(Writer::end).unwrap();
+        bytes
+    }
+
+    fn read_bytes(mut bytes: &[u8]) -> Result<Facts, Fault> {
+        read(|into| bytes.read_exact(into).map_err(|_| Fault::Truncated))
+    }
+
+    #[test]
+    fn an_image_says_what_it_holds_and_needs() {
+        let facts = read_bytes(&image()).unwrap();
+        let text = to_text(&facts);
+        assert!(text.contains("command    sh? -c\n") && text.contains("needs      /etc/x\n") && text.contains("written    /tmp/y (2 bytes)\n"), "{text}");
+        assert!(to_json(&facts).contains("\"needs\":[\"/etc/x\"]"));
+    }
+
+    #[test]
+    fn one_that_was_cut_off_or_altered_is_told_as_that() {
+        let whole = image();
+        assert_eq!(read_bytes(&whole[..whole.len() - 1]).err(), Some(Fault::Truncated));
+        let mut altered = whole.clone();
+        altered[60] ^= 1;
+        assert!(read_bytes(&altered).is_err() && read_bytes(b"hello").is_err());
+    }
+}

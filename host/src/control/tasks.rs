@@ -1,0 +1,207 @@
+//! The subcommands that ask machines which run: `ps`, `freeze`, `kill`.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::client::{About, ask};
+use super::desk::END;
+use super::names;
+use crate::cli::{FreezeArguments, KillArguments, PsArguments};
+use crate::failure::{Class, Context, Failure, Outcome};
+use crate::json::quote;
+
+/// Commands, as protocol `control` numbers them (user/proto/src/flags.rs).
+const LIST: u64 = 1;
+const FREEZE: u64 = 2;
+const KILL: u64 = 3;
+/// Flag: the environment does not go on.
+const ENDS: u64 = 1;
+/// Linux's errno of what nobody knows how to do.
+const ENOSYS: u32 = 38;
+/// Time for which a machine may be silent when it is listed.
+const LIST_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A line of a machine's list, by its fields: path, kind, name, state, bytes, nanoseconds.
+struct Row(Vec<String>);
+
+impl Row {
+    fn field(&self, number: usize) -> &str {
+        self.0.get(number).map_or("", String::as_str)
+    }
+}
+
+/// A machine and what is in it.
+struct Listed {
+    name: String,
+    about: About,
+    rows: Vec<Row>,
+    is_whole: bool,
+}
+
+/// Lists the machines that run, and the environments in them.
+pub fn ps(arguments: &PsArguments) -> Outcome<i32> {
+    let names = match &arguments.name {
+        Some(name) => vec![name.clone()],
+        None => names::all()?,
+    };
+    let mut all = Vec::new();
+    for name in names {
+        match list(&name) {
+            Ok(listed) => all.push(listed),
+            // One of all that has just ended.
+            Err(_) if arguments.name.is_none() => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    let text = if arguments.json { to_json(&all) } else { to_table(&all) };
+    print!("{text}");
+    Ok(0)
+}
+
+fn list(name: &str) -> Outcome<Listed> {
+    let mut text = Vec::new();
+    let (about, errno) = ask(name, (LIST, 0, b""), Some(LIST_PATIENCE), |bytes| {
+        text.extend_from_slice(bytes);
+        Ok(())
+    })?;
+    let text = String::from_utf8_lossy(&text);
+    let rows = text.lines().map(|line| Row(line.split('\t').map(plain).collect())).collect();
+    Ok(Listed { name: name.to_string(), about, rows, is_whole: errno == Some(0) || errno == Some(ENOSYS) })
+}
+
+/// A field without what would move the cursor: the guest is not trusted.
+fn plain(field: &str) -> String {
+    field.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
+}
+
+fn to_table(all: &[Listed]) -> String {
+    let mut text = format!("{:<16} {:<5} {:>9} {:>9}  {}\n", "NAME", "STATE", "MEMORY", "CPU", "WHAT");
+    for listed in all {
+        text += &format!("{:<16} {:<5} {:>9} {:>9}  {}\n", listed.name, "", "", "", plain(&listed.about.command.join(" ")));
+        for row in &listed.rows {
+            let depth = row.field(0).matches('/').count();
+            let own = row.field(0).rsplit('/').next().unwrap_or_default();
+            let what = if row.field(1) == "process" { format!("{own} {}", row.field(2)) } else { row.field(2).to_string() };
+            text += &format!("{:<16} {:<5} {:>9} {:>9}  {}{what}\n", "", row.field(3), bytes(row.field(4)), seconds(row.field(5)), "  ".repeat(depth + 1));
+        }
+        if !listed.is_whole {
+            text += &format!("{:<16} (did not answer in full)\n", "");
+        }
+    }
+    text
+}
+
+fn bytes(field: &str) -> String {
+    match field.parse::<u64>() {
+        Ok(bytes) if bytes >= 10 << 20 => format!("{}M", bytes >> 20),
+        Ok(bytes) => format!("{}K", bytes >> 10),
+        Err(_) => String::new(),
+    }
+}
+
+fn seconds(field: &str) -> String {
+    field.parse::<u64>().map_or(String::new(), |nanoseconds| format!("{:.2}s", nanoseconds as f64 / 1e9))
+}
+
+fn to_json(all: &[Listed]) -> String {
+    let machines: Vec<String> = all.iter().map(machine_json).collect();
+    format!("[{}]\n", machines.join(",\n "))
+}
+
+fn machine_json(listed: &Listed) -> String {
+    let command: Vec<String> = listed.about.command.iter().map(|word| quote(word)).collect();
+    let number = |field: &str| field.parse::<u64>().map_or("null".to_string(), |number| number.to_string());
+    let row = |row: &Row| {
+        format!(
+            "{{\"path\":{},\"kind\":{},\"name\":{},\"state\":{},\"memory\":{},\"cpu_ns\":{}}}",
+            quote(row.field(0)), quote(row.field(1)), quote(row.field(2)), quote(row.field(3)), number(row.field(4)), number(row.field(5))
+        )
+    };
+    let rows: Vec<String> = listed.rows.iter().map(row).collect();
+    format!(
+        "{{\"name\":{},\"pid\":{},\"command\":[{}],\"whole\":{},\"environments\":[{}]}}",
+        quote(&listed.name), listed.about.pid, command.join(","), listed.is_whole, rows.join(",")
+    )
+}
+
+/// Freezes the outermost `checkpoint` of a machine into an image.
+pub fn freeze(arguments: &FreezeArguments) -> Outcome<i32> {
+    let path = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.image", arguments.name)));
+    let partial = PathBuf::from({
+        let mut name = path.clone().into_os_string();
+        name.push(".part");
+        name
+    });
+    let result = freeze_into(arguments, &partial);
+    match result {
+        Ok(size) => {
+            fs::rename(&partial, &path).context(Class::File, || format!("cannot write {}", path.display()))?;
+            if !arguments.quiet {
+                println!("{}: {} KiB", path.display(), size >> 10);
+            }
+            Ok(0)
+        }
+        Err(failure) => {
+            let _ = fs::remove_file(&partial);
+            Err(failure)
+        }
+    }
+}
+
+fn freeze_into(arguments: &FreezeArguments, partial: &Path) -> Outcome<u64> {
+    let mut file = File::create(partial).context(Class::File, || format!("cannot write {}", partial.display()))?;
+    let mut size = 0;
+    let (_, errno) = ask(&arguments.name, (FREEZE, if arguments.end { ENDS } else { 0 }, b""), None, |bytes| {
+        size += bytes.len() as u64;
+        file.write_all(bytes)
+    })?;
+    match errno {
+        Some(0) if size > 0 => file.sync_all().context(Class::File, || format!("cannot write {}", partial.display())).map(|()| size),
+        Some(ENOSYS) => Err(Failure::new(Class::Usage, format!("nothing in the machine {} can be frozen", arguments.name)).remedy("start the program below `checkpoint`: nacre run checkpoint PROGRAM")),
+        Some(_) => Err(Failure::new(Class::Guest, "the environment could not be frozen; the machine said why")),
+        None => Err(Failure::new(Class::Guest, "the machine ended before the image was whole")),
+    }
+}
+
+/// Sends a signal to the first process of a machine, or ends the machine.
+pub fn kill(arguments: &KillArguments) -> Outcome<i32> {
+    if arguments.now {
+        return ask(&arguments.name, (END, 0, b""), None, |_| Ok(())).map(|_| 0);
+    }
+    let signal = arguments.signal.to_string();
+    let (_, errno) = ask(&arguments.name, (KILL, 0, signal.as_bytes()), Some(LIST_PATIENCE), |_| Ok(()))?;
+    match errno {
+        // It may have ended by that.
+        Some(0) | None => Ok(0),
+        Some(ENOSYS) => Err(Failure::new(Class::Usage, format!("the machine {} has no processes", arguments.name)).remedy("end the machine with --now")),
+        Some(errno) => Err(Failure::new(Class::Guest, format!("the signal could not be sent (errno {errno})"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed() -> Listed {
+        let rows = ["0\tmonitor\tprocess\t\t2097152\t-", "0/1\tprocess\tsh \x1b[2J\tS\t-\t1500000000"];
+        let rows = rows.iter().map(|line| Row(line.split('\t').map(plain).collect())).collect();
+        Listed { name: "web".to_string(), about: About { pid: 4, command: vec!["process".to_string(), "sh".to_string()] }, rows, is_whole: true }
+    }
+
+    #[test]
+    fn a_table_shows_the_tree_and_moves_no_cursor() {
+        let text = to_table(&[listed()]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[1].starts_with("web ") && lines[1].ends_with("   process sh"));
+        assert!(lines[2].contains("2048K") && lines[2].ends_with("    process"));
+        assert!(lines[3].contains("1.50s") && lines[3].ends_with("      1 sh ?[2J"));
+    }
+
+    #[test]
+    fn json_has_every_field() {
+        let text = to_json(&[listed()]);
+        assert!(text.contains("\"path\":\"0/1\",\"kind\":\"process\",\"name\":\"sh ?[2J\",\"state\":\"S\",\"memory\":null,\"cpu_ns\":1500000000"), "{text}");
+    }
+}

@@ -1,0 +1,13 @@
+//! Commands of whoever runs the system, on their way through monitors. See the README.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod attendance;
+pub mod record;
+pub mod seats;
+
+pub use attendance::Attendance;
+pub use record::Record;
+pub use seats::{Command, Seats};
