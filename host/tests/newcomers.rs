@@ -74,6 +74,49 @@ fn a_frozen_shell_goes_on_in_another_machine() {
     assert!(errors.contains("cut off"), "{errors}");
 }
 
+/// Runs another subcommand; its status, output and messages.
+fn task(place: &Path, words: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_nacre")).args(words).current_dir(place).stdin(Stdio::null()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_machine_that_runs_is_listed_frozen_by_name_and_thawed() {
+    let place = place("commands");
+    let name = format!("newcomer-{}", std::process::id());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nacre"));
+    let script = "echo one; read line; echo got $line; exit 5";
+    command.args(["run", "--timeout", "300", "--name", &name, "checkpoint", "-m", "48M", "process", "trace", "-q", "sh", "-c", script]);
+    let mut running = command.current_dir(&place).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 4];
+    std::io::Read::read_exact(running.stdout.as_mut().unwrap(), &mut first).unwrap();
+    assert_eq!(&first, b"one\n");
+    let (status, listed, errors) = task(&place, &["ps", &name, "--json"]);
+    assert_eq!(status, 0, "{errors}");
+    for expected in ["\"path\":\"0\",\"kind\":\"monitor\",\"name\":\"checkpoint\"", "\"path\":\"0/0\",\"kind\":\"monitor\",\"name\":\"process\"", "\"name\":\"trace -q sh", "\"whole\":true"] {
+        assert!(listed.contains(expected), "{expected}: {listed}");
+    }
+    assert!(task(&place, &["run", "--name", &name, "true"]).2.contains("is running"));
+    let (status, _, errors) = task(&place, &["freeze", &name, "-o", "image"]);
+    assert_eq!(status, 0, "{errors}");
+    let (status, _, errors) = task(&place, &["freeze", &name, "-o", "second", "--end"]);
+    assert_eq!(status, 0, "{errors}");
+    assert_eq!(running.wait().unwrap().code(), Some(0));
+    let (status, shown, errors) = task(&place, &["image-info", "second"]);
+    assert!(status == 0 && shown.contains("command    process trace -q sh -c"), "{shown}{errors}");
+    for image in ["image", "second"] {
+        let mut thawed = Command::new(env!("CARGO_BIN_EXE_nacre"));
+        thawed.args(["thaw", "--timeout", "60", "--cpus", "2", image]).current_dir(&place).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut thawed = thawed.spawn().unwrap();
+        std::io::Write::write_all(&mut thawed.stdin.take().unwrap(), b"two\n").unwrap();
+        let output = thawed.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stdout), (Some(5), b"got two\n".to_vec()));
+    }
+    let (status, _, errors) = task(&place, &["freeze", "nobody"]);
+    assert!(status == 120 && errors.contains("no machine with the name nobody"), "{errors}");
+}
+
 #[test]
 fn files_of_the_current_directory_are_found() {
     let place = place("here");
