@@ -45,6 +45,12 @@ impl Drop for Folder {
     }
 }
 
+/// The temporary directory, which other users share: who uses a name there that can be guessed has
+/// to look who made what lies there.
+pub fn shared_parent() -> PathBuf {
+    std::env::temp_dir()
+}
+
 /// Returns 64 bits of the keys that the operating system gives a hash map, which no other user can
 /// guess.
 fn random() -> u64 {

@@ -50,7 +50,7 @@ pub struct Limits {
     pub timeout: Option<Duration>,
     /// Files that the guest may hand out.
     pub outputs: BTreeSet<PathBuf>,
-    /// Those who wait for answers of the guest.
+    /// Connections that wait for answers of the guest.
     pub desk: Desk,
 }
 

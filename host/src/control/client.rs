@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::names;
 use crate::failure::{Class, Context, Failure, Outcome};
 
-/// What a machine is, as its host process says.
+/// Facts about a machine, as its host process says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// Number of the process that runs it.

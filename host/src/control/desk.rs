@@ -22,7 +22,7 @@ const LONGEST: u64 = 4096;
 /// Command that ends the machine; the guest never sees it.
 pub const END: u64 = 0;
 
-/// Those who wait for answers, by the numbers of their commands.
+/// Connections that wait for answers, by the numbers of their commands.
 #[derive(Clone, Debug, Default)]
 pub struct Desk(Arc<Mutex<BTreeMap<u64, UnixStream>>>);
 

@@ -47,7 +47,7 @@ fn plain(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
-/// What has to be there when it is thawed, in words.
+/// Returns what has to be there when it is thawed, in words.
 fn needs(facts: &Facts) -> Vec<String> {
     let mut all: Vec<String> = facts.ports.iter().flatten().filter_map(|port| match port {
         Port::Outside(Origin::File(path, ..) | Origin::Program(path)) => Some(plain(path)),

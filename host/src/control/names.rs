@@ -7,10 +7,11 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Class, Context, Failure, Outcome, suggestion};
+use crate::scratch::shared_parent;
 
 /// Maximum length of a name.
 const LONGEST: usize = 64;
-/// What the name of a socket ends with.
+/// Ending of the name of a socket.
 const ENDING: &str = ".sock";
 
 /// Checks a name that somebody gave.
@@ -34,7 +35,7 @@ pub fn directory() -> Outcome<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
     let path = match runtime {
         Some(runtime) => runtime.join("nacre"),
-        None => std::env::temp_dir().join(format!("nacre-{user}")),
+        None => shared_parent().join(format!("nacre-{user}")),
     };
     match DirBuilder::new().mode(0o700).create(&path) {
         Ok(()) => {}

@@ -1,8 +1,9 @@
 //! Splits what comes over COM2 into messages for people and records for the host.
 //!
-//! A record is `ESC ] nacre ; KEY BEL`: `ready`, `exit=STATUS`, `file=NAME;SIZE`
-//! or `answer=NUMBER;SIZE`, behind which SIZE bytes follow, or `done=NUMBER;ERRNO`. The guest is not trusted: only files that the command line names are written,
-//! an overlong or unknown record is shown as the text that it is.
+//! A record is `ESC ] nacre ; KEY BEL`: `ready`, `exit=STATUS`, `file=NAME;SIZE` or
+//! `answer=NUMBER;SIZE`, behind which SIZE bytes follow, or `done=NUMBER;ERRNO`. The guest is not
+//! trusted: only files that the command line names are written, an overlong or unknown record is
+//! shown as the text that it is.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -51,7 +52,7 @@ pub trait Answers {
     fn done(&self, number: u64, errno: u64);
 }
 
-/// Nobody has asked for anything.
+/// Answers are dropped: nobody has asked for anything.
 impl Answers for () {
     fn begin_part(&self, _: u64, _: u64) {}
     fn write(&self, _: u64, _: &[u8]) {}

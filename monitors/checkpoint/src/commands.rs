@@ -13,7 +13,7 @@ use nacre_sys::{OwnedReference, PortSet, Reference};
 pub const COMMANDED: u64 = crate::outside::WAKE - 1;
 /// Place of the environment in our part of a list.
 const PLACE: &str = "0";
-/// Who has done what was asked.
+/// Result of what was done as asked.
 const DONE: Errno = Errno(0);
 
 /// Our seat, if anybody gives commands, and those within.

@@ -49,8 +49,8 @@ impl Life {
         started
     }
 
-    /// Serves until that time on the machine's clock, a command, or the end. Without a time, until a
-    /// command or the end.
+    /// Serves until that time on the machine's clock, a command, or the end. Without a time, until
+    /// a command or the end.
     pub fn serve_until(&mut self, end: Option<u64>) -> Result<(), String> {
         while self.outside.ended.is_none() && !self.is_commanded {
             let left = end.map(|end| end.saturating_sub(nacre_sys::clock::ticks()));

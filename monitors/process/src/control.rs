@@ -21,7 +21,7 @@ pub const CONTROL: u64 = 1 << 62;
 pub const COMMANDED: u64 = CONTROL | (CONTROL - 1);
 /// Place of all processes in our part of a list.
 const PLACE: &str = "0";
-/// Who has done what was asked.
+/// Result of what was done as asked.
 const DONE: Errno = Errno(0);
 
 /// Our seat, if anybody gives commands, and those of our processes.

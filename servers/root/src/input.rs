@@ -166,7 +166,7 @@ pub enum Control {
     Interrupt,
     /// A command for who attends.
     Command(Command),
-    /// Nobody waits any more for the answer to the command with this number.
+    /// The command with this number is taken back: nobody waits for its answer.
     Cancel(u64),
 }
 

@@ -19,11 +19,11 @@ const MAX_COMMANDS: usize = 16;
 pub struct Command {
     /// Number by which its answers are told apart.
     pub number: u64,
-    /// What is to be done.
+    /// Number of the operation that is asked for.
     pub operation: u64,
-    /// How it is to be done.
+    /// Flags of the operation.
     pub flags: u64,
-    /// What nobody else can guess: it brings files as parts of the answer.
+    /// Number that nobody else can guess, which brings files as parts of the answer.
     pub ticket: u64,
     /// Argument of the operation.
     pub text: Vec<u8>,

@@ -31,7 +31,7 @@ impl Root {
         }
     }
 
-    /// Nobody refers to a seat any more.
+    /// Ends a seat that nobody refers to any more.
     pub fn leave_seat(&mut self, key: Key) {
         for (number, result) in self.commands.leave(key.to_word()) {
             self.console.messages.done(number, result);
