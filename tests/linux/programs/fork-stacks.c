@@ -30,10 +30,12 @@ __attribute__((noinline)) static void raise_deeper(void)
     int kept = 1;
     for (unsigned at = 0; at < sizeof deep; at++)
         kept &= ((volatile char *)deep)[at] == 7;
+    /* The child prints first. */
+    if (forked != 0)
+        wait_for(forked);
     say("%s: frames below the handler's stack %s\n", forked == 0 ? "child" : "parent", kept ? "kept" : "LOST");
     if (forked == 0)
         _exit(4);
-    wait_for(forked);
 }
 
 int main(void)
