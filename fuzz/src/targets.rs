@@ -13,6 +13,7 @@ mod kernel;
 mod linux;
 mod programs;
 mod protocols;
+mod ports;
 mod store;
 
 /// Something that takes bytes from an enemy.
@@ -61,6 +62,7 @@ targets! {
     "linux", linux::calls, DECODER_TRIES, "a Linux program's calls, with any arguments and memory, up to the first message";
     "gdb-packets", gdb::packets, DECODER_TRIES, "bytes from a gdb, and what a session with it does to a target";
     "records", host::records, DECODER_TRIES, "what the guest tells the host over its second line";
+    "host-ports", ports::ports, DECODER_TRIES, "a console with many ports that writes over rings, buffers and registers while its driver works";
     "host-elf", host::elf, DECODER_TRIES, "a program file that the command line names";
 }
 

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::control::arguments::{FreezeArguments, ImageInfoArguments, KillArguments, PsArguments};
 use crate::failure::STATUSES;
 use crate::store;
 
@@ -23,6 +24,7 @@ Examples:
   nacre run ./a.out 1 2 3                  a Linux program of yours, with its libraries
   nacre run --file data.txt wc data.txt    with a file of yours beside it
   nacre run --file src:/src ls -lR /src    a directory of yours, elsewhere
+  nacre run --out /tmp/list sh -c 'ls /bin >/tmp/list'  a file that it leaves to you
   nacre run --file /usr/bin/ls ls --version  Debian's program instead of busybox's applet
   nacre run python3 -c 'print(6 * 7)'      an interpreter, with its modules
   nacre run trace -o t.json ls /bin        a trace that Perfetto opens
@@ -153,6 +155,9 @@ pub struct GuestArguments {
     /// Start the program in the current directory of this machine, if the guest has it
     #[arg(skip)]
     pub starts_here: bool,
+    /// Files that the guest hands out when the program has ended
+    #[arg(skip)]
+    pub outputs: Vec<PathBuf>,
     /// Source of the guest's random bytes
     #[arg(skip)]
     pub seed: Seed,
@@ -196,11 +201,14 @@ pub struct MachineArguments {
     /// Socket that a fourth serial line is connected to, for a debugger
     #[arg(skip)]
     pub debug_line: Option<PathBuf>,
+    /// Names of the ports between this machine and the guest
+    #[arg(skip)]
+    pub ports: Vec<String>,
 }
 
 impl Default for MachineArguments {
     fn default() -> Self {
-        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None }
+        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None, ports: Vec::new() }
     }
 }
 
@@ -218,8 +226,12 @@ pub struct RunArguments {
     #[arg(long, value_name = "PORT")]
     pub gdb: Option<u16>,
     /// Name by which `ps`, `freeze` and `kill` find the machine (default: one that is made up)
-    #[arg(long, value_name = "NAME", value_parser = crate::control::names::parse)]
+    #[arg(long, value_name = "NAME", value_parser = crate::control::names::checked)]
     pub name: Option<String>,
+    /// Write the guest's file GUEST to this machine, to HOST, when the program has ended (default:
+    /// the same path)
+    #[arg(long = "out", value_name = "GUEST[:HOST]", value_parser = crate::outputs::parse)]
+    pub outputs: Vec<crate::outputs::Named>,
     #[command(flatten)]
     pub guest: GuestArguments,
 }
@@ -230,7 +242,7 @@ pub struct ThawArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
     /// Name by which `ps`, `freeze` and `kill` find the machine (default: one that is made up)
-    #[arg(long, value_name = "NAME", value_parser = crate::control::names::parse)]
+    #[arg(long, value_name = "NAME", value_parser = crate::control::names::checked)]
     pub name: Option<String>,
     /// Put a file or directory of this machine into the guest, at PATH, as `run` does
     #[arg(short, long = "file", value_name = "HOST[:PATH]")]
@@ -245,61 +257,8 @@ impl ThawArguments {
     pub fn as_run(&self) -> RunArguments {
         let command = ["checkpoint".into(), "--thaw".into(), self.image.clone().into_os_string()];
         let guest = GuestArguments { files: self.files.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
-        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), guest }
+        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), guest }
     }
-}
-
-/// Arguments of `ps`.
-#[derive(Args, Debug)]
-pub struct PsArguments {
-    /// List this machine alone
-    #[arg(value_name = "NAME")]
-    pub name: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Arguments of `freeze`.
-#[derive(Args, Debug)]
-pub struct FreezeArguments {
-    /// The machine
-    #[arg(value_name = "NAME")]
-    pub name: String,
-    /// The image to write (default: NAME.image); one that is there stays until the new one is whole
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// The environment does not go on afterwards
-    #[arg(long)]
-    pub end: bool,
-    /// Print nothing
-    #[arg(short, long)]
-    pub quiet: bool,
-}
-
-/// Arguments of `kill`.
-#[derive(Args, Debug)]
-pub struct KillArguments {
-    /// The machine
-    #[arg(value_name = "NAME")]
-    pub name: String,
-    /// Number of the signal that its first process gets
-    #[arg(short, long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub signal: u32,
-    /// End the machine, whatever runs in it
-    #[arg(long)]
-    pub now: bool,
-}
-
-/// Arguments of `image-info`.
-#[derive(Args, Debug)]
-pub struct ImageInfoArguments {
-    /// The image
-    #[arg(value_name = "IMAGE")]
-    pub image: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Arguments of `image`.

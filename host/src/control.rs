@@ -1,5 +1,6 @@
 //! Commands to machines that run: a socket for each, by name, and the subcommands that use it.
 
+pub mod arguments;
 pub mod client;
 pub mod desk;
 pub mod image;

@@ -19,6 +19,7 @@ mod json;
 mod latency;
 mod lint;
 mod monitors;
+mod outputs;
 mod progress;
 mod rings;
 mod run;

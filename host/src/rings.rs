@@ -2,6 +2,7 @@
 
 mod parallel_tests;
 mod debugger;
+mod ports;
 mod discs;
 mod host;
 mod linux;
@@ -86,6 +87,7 @@ fn in_system(
     if wants(Ring::Discs) {
         tally.add(discs::run(products, filter)?);
         tally.add(stores::run(products, filter)?);
+        tally.add(ports::run(products, filter)?);
     }
     Ok(tally)
 }

@@ -1,7 +1,8 @@
 //! `nacre run`: compose, boot, join the terminal, end with the program's status.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::thread;
 
@@ -17,6 +18,7 @@ use crate::failure::{Class, Context, Failure, Outcome};
 use crate::scratch::Scratch;
 use crate::session::debug_line::DebugLine;
 use crate::session::machine::{Boot, Machine};
+use crate::session::ports;
 use crate::session::terminal::{Facts, Lines, Raw};
 use crate::session::{Ending, Event, Limits, Session, Streams};
 use crate::store::{self, Named, Store};
@@ -31,9 +33,16 @@ pub fn run(tree: &Tree, arguments: &RunArguments) -> Outcome<i32> {
 pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Outcome<i32> {
     let facts = Facts::current();
     let seed = if arguments.machine.icount { Seed::Fixed } else { Seed::Fresh };
-    let guest = Guest::compose(products, &GuestArguments { seed, starts_here: true, memory: Some(arguments.machine.memory), ..arguments.guest.clone() }, &facts)?;
+    let here = std::env::current_dir().context(Class::Internal, || "cannot find the current directory".to_string())?;
+    let mut outputs: BTreeMap<PathBuf, PathBuf> = arguments.outputs.iter().map(|named| named.paths(&here)).collect();
+    let left = outputs.keys().cloned().collect();
+    let guest = GuestArguments { seed, starts_here: true, memory: Some(arguments.machine.memory), outputs: left, ..arguments.guest.clone() };
+    let guest = Guest::compose(products, &guest, &facts)?;
+    for path in &guest.outputs {
+        outputs.entry(path.clone()).or_insert(path.clone());
+    }
     check_memory(guest.image.len() as u64, arguments.machine.memory)?;
-    guest.outputs.iter().try_for_each(|path| check_output(path))?;
+    outputs.values().try_for_each(|path| check_output(path))?;
     let image = Scratch::write("boot-image", &guest.image)?;
     let store = arguments.store.as_ref().map(Named::open).transpose()?;
     let mut machine_arguments = with_store(arguments.machine.clone(), store.as_ref());
@@ -50,8 +59,13 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     if named.is_some() {
         machine_arguments.kernel_option.push("control=1".to_string());
     }
+    // A port interrupts when it likes, and so no run with it is the same as another.
+    let is_large = !outputs.is_empty() || arguments.guest.command.iter().any(|word| word == "checkpoint");
+    if is_large && !arguments.machine.icount {
+        machine_arguments.ports.push(ports::RECORDS.to_string());
+    }
     let machine = machine(products, &image, machine_arguments);
-    let limits = Limits { timeout: arguments.machine.timeout, outputs: guest.outputs.clone(), desk: Desk::default() };
+    let limits = Limits { timeout: arguments.machine.timeout, outputs, desk: Desk::default() };
     let command = arguments.guest.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let ending = attend(&machine, limits, facts, named.as_ref().map(|named| (named, command)))?;
     if let Ending::Program(status) = ending {
@@ -112,7 +126,8 @@ fn check_memory(files: u64, memory: u64) -> Outcome<()> {
 
 /// A machine that boots `image` with our kernel.
 pub fn machine(products: &builds::Products, image: &Scratch, arguments: MachineArguments) -> Machine {
-    let command_line = format!("cpus={} {}", arguments.cpus, arguments.kernel_option.join(" "));
+    let options: Vec<String> = arguments.kernel_option.iter().cloned().chain(ports::word(arguments.ports.len())).collect();
+    let command_line = format!("cpus={} {}", arguments.cpus, options.join(" "));
     let boot = Boot::Kernel { kernel: products.kernel.clone(), module: image.path().to_path_buf(), command_line };
     Machine { arguments, boot }
 }
@@ -129,6 +144,7 @@ fn attend(machine: &Machine, limits: Limits, facts: Facts, commands: Option<(&na
         errors: if raw_errors { Box::new(Lines::new(io::stderr(), true)) } else { Box::new(io::stderr()) },
         messages: Box::new(Lines::new(io::stderr(), raw_errors)),
         is_terminal: facts.is_terminal,
+        ports: Vec::new(),
     };
     let raw = if facts.is_terminal { Raw::enter() } else { None };
     let desk = limits.desk.clone();

@@ -6,17 +6,19 @@ pub mod debug_line;
 pub mod event;
 pub mod machine;
 mod names;
+pub mod ports;
 pub mod records;
 #[cfg(test)]
 mod records_tests;
 pub mod streams;
 pub mod terminal;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::control::desk::Desk;
@@ -41,6 +43,8 @@ pub struct Streams {
     pub messages: Box<dyn Write + Send>,
     /// Set if Ctrl-] in the input ends the session.
     pub is_terminal: bool,
+    /// Users of the machine's ports, by name.
+    pub ports: Vec<(String, ports::User)>,
 }
 
 /// Limits of a session.
@@ -48,8 +52,8 @@ pub struct Streams {
 pub struct Limits {
     /// The machine ends after this time.
     pub timeout: Option<Duration>,
-    /// Files that the guest may hand out.
-    pub outputs: BTreeSet<PathBuf>,
+    /// Files that the guest may hand out: its paths, and those on this machine.
+    pub outputs: BTreeMap<PathBuf, PathBuf>,
     /// Connections that wait for answers of the guest.
     pub desk: Desk,
 }
@@ -78,6 +82,7 @@ pub struct Session {
     control: UnixStream,
     events: Receiver<Event>,
     open_lines: usize,
+    records: Option<JoinHandle<()>>,
     release_input: Option<Sender<()>>,
     /// Lines for root that came before it was ready.
     early: Vec<String>,
@@ -96,7 +101,15 @@ impl Session {
         let failed = || "cannot use the machine's serial lines".to_string();
         let control = lines.messages.try_clone().context(Class::Internal, failed)?;
         let input_line = lines.console.try_clone().context(Class::Internal, failed)?;
-        let splitter = Splitter::new(limits.outputs, limits.desk);
+        for (name, user) in streams.ports {
+            streams::carry_port(started.take_port(&name)?, user);
+        }
+        let splitter = Splitter::new(limits.outputs.clone(), limits.desk.clone());
+        let records = if machine.arguments.ports.iter().any(|name| name == ports::RECORDS) {
+            Some(streams::carry_records(started.take_port(ports::RECORDS)?, Splitter::new(limits.outputs, limits.desk), sender.clone()))
+        } else {
+            None
+        };
         let names = Names::new(machine.kernel());
         streams::carry_output(lines.console, streams.output, sender.clone());
         streams::carry_errors(lines.errors, streams.errors, sender.clone());
@@ -107,6 +120,7 @@ impl Session {
             control,
             events,
             open_lines: 3,
+            records,
             release_input: Some(release_input),
             early: Vec::new(),
             status: None,
@@ -125,7 +139,20 @@ impl Session {
             }
         }
         let code = self.started.wait()?;
+        self.finish_records()?;
         self.verdict(code).map(Ending::Program)
+    }
+
+    /// Waits until all that came over the port for records is written. QEMU has ended.
+    fn finish_records(&mut self) -> Outcome<()> {
+        self.started.close_ports();
+        if let Some(records) = self.records.take() {
+            records.join().map_err(|_| Failure::new(Class::Internal, "what carries files has panicked"))?;
+        }
+        while let Ok(event) = self.events.try_recv() {
+            self.handle(event)?;
+        }
+        Ok(())
     }
 
     fn next_event(&mut self) -> Outcome<Event> {

@@ -1,7 +1,7 @@
 //! Input of the host's command: the guest's records, and program files.
 
 use crate::bytes::Bytes;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 #[path = "../../../host/src/boot/elf.rs"]
 #[allow(dead_code)]
@@ -12,13 +12,13 @@ mod session_records;
 
 pub fn records(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
-    let mut splitter = session_records::Splitter::new(BTreeSet::new(), ());
+    let mut splitter = session_records::Splitter::new(BTreeMap::new(), ());
     let mut shown = 0;
     let all = bytes.0.len();
     while !bytes.is_over() {
         shown += splitter.split(bytes.some()).0.len();
     }
-    shown += splitter.finish().len();
+    shown += splitter.finish().0.len();
     assert!(shown <= all, "more is shown than came");
 }
 

@@ -5,7 +5,7 @@ use nacre_proto::describe::{Kind, Word, structure};
 use nacre_proto::server::{Output, rehearsal};
 use nacre_proto::structures::{Attributes, Entries, Entry, Status};
 use nacre_proto::{HandlerResult, PROTOCOLS, Request};
-use nacre_proto::{channel, clock, dataspace, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
+use nacre_proto::{channel, clock, control, dataspace, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
 use nacre_sys::Reference;
 
 /// A server that believes what it is told of sizes.
@@ -47,6 +47,7 @@ impl channel::Server for Credulous {}
 impl keyed::Server for Credulous {}
 impl mailbox::Server for Credulous {}
 impl dataspace::Server for Credulous {}
+impl control::Server for Credulous {}
 
 /// Protocols that have a server here. The test asks that all have one.
 pub const SERVED: &[u32] = &[
@@ -62,6 +63,7 @@ pub const SERVED: &[u32] = &[
     keyed::NUMBER,
     mailbox::NUMBER,
     dataspace::NUMBER,
+    control::NUMBER,
 ];
 
 fn serve(number: u32, request: &mut Request<'_>) {
@@ -77,6 +79,7 @@ fn serve(number: u32, request: &mut Request<'_>) {
         keyed::NUMBER => keyed::dispatch(&mut Credulous, request),
         mailbox::NUMBER => mailbox::dispatch(&mut Credulous, request),
         dataspace::NUMBER => dataspace::dispatch(&mut Credulous, request),
+        control::NUMBER => control::dispatch(&mut Credulous, request),
         _ => clock::dispatch(&mut Credulous, request),
     }
 }

@@ -65,6 +65,7 @@ impl Guest {
             add_terminal(&mut files, &environment)?;
         }
         stack.add_output_folders(&mut files);
+        add_outputs(&mut files, &arguments.outputs);
         // The program looks for a relative path in its current directory.
         if arguments.starts_here && files.contains(&directory) {
             files.add_file(Path::new("/etc/nacre/directory"), 0o644, directory.as_os_str().as_bytes());
@@ -88,6 +89,19 @@ impl Guest {
 fn absent(command: &[OsString], directory: &Path, files: &Files) -> Option<PathBuf> {
     let words = command.iter().skip(1).map(|word| Path::new(word)).filter(|word| !word.as_os_str().as_bytes().starts_with(b"-"));
     words.into_iter().find(|word| directory.join(word).is_file() && !files.contains(&absolute(directory, word))).map(Path::to_path_buf)
+}
+
+/// Tells root which files to hand out when the program has ended, and makes the folders of those.
+fn add_outputs(files: &mut Files, outputs: &[PathBuf]) {
+    for folder in outputs.iter().filter_map(|path| path.parent()).filter(|folder| *folder != Path::new("/")) {
+        if !files.contains(folder) {
+            files.add_directory(folder, 0o755);
+        }
+    }
+    if !outputs.is_empty() {
+        let names: Vec<OsString> = outputs.iter().map(OsString::from).collect();
+        files.add_file(Path::new("/etc/nacre/outputs"), 0o600, join(&names));
+    }
 }
 
 /// Says which files of the directories that were named are not in the guest.

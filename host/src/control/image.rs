@@ -7,7 +7,7 @@ use std::io::{BufReader, ErrorKind, Read};
 
 use nacre_snapshot::image::{Facts, Fault, Origin, Port, Reader};
 
-use crate::cli::ImageInfoArguments;
+use super::arguments::ImageInfoArguments;
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::json::quote;
 

@@ -15,7 +15,7 @@ const LONGEST: usize = 64;
 const ENDING: &str = ".sock";
 
 /// Checks a name that somebody gave.
-pub fn parse(text: &str) -> Result<String, String> {
+pub fn checked(text: &str) -> Result<String, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     if text.is_empty() || text.len() > LONGEST || text.starts_with('.') || !text.bytes().all(is_plain) {
         return Err(format!("a name is 1 to {LONGEST} letters, digits, '.', '_' and '-', and does not begin with '.'"));
@@ -124,12 +124,12 @@ mod tests {
     #[test]
     fn names_lead_nowhere_else() {
         for wrong in ["", ".", "..", "a/b", "../x", ".hidden", "a b", "a\n", &"x".repeat(65)] {
-            assert!(parse(wrong).is_err(), "{wrong:?}");
+            assert!(checked(wrong).is_err(), "{wrong:?}");
         }
         for good in ["a", "web-1", "x.y_z", &"x".repeat(64)] {
-            assert_eq!(parse(good).as_deref(), Ok(good));
+            assert_eq!(checked(good).as_deref(), Ok(good));
         }
-        assert!(parse(&made_up("/usr/bin/py thon")).is_ok() && parse(&made_up("")).is_ok());
+        assert!(checked(&made_up("/usr/bin/py thon")).is_ok() && checked(&made_up("")).is_ok());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::client::{About, ask};
 use super::desk::END;
 use super::names;
-use crate::cli::{FreezeArguments, KillArguments, PsArguments};
+use super::arguments::{FreezeArguments, KillArguments, PsArguments};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::json::quote;
 

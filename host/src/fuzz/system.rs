@@ -24,6 +24,7 @@ pub fn fuzz(tree: &Tree, arguments: &FuzzArguments) -> Outcome<i32> {
         store: None,
         gdb: None,
         name: None,
+        outputs: Vec::new(),
         guest: GuestArguments { bare: true, command, ..GuestArguments::default() },
     };
     run_products(&products, &run)

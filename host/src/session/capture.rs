@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::machine::Machine;
+use super::ports::User;
 use super::{Ending, Limits, Session, Streams};
 use crate::failure::Outcome;
 
@@ -31,6 +32,15 @@ pub fn capture(machine: &Machine, limits: Limits, input: &[u8]) -> Outcome<Captu
 
 /// Captures a session, with a reader of its output that pauses for `delay` after the first piece.
 pub fn capture_late(machine: &Machine, limits: Limits, input: &[u8], delay: Duration) -> Outcome<Captured> {
+    capture_all(machine, limits, input, delay, Vec::new())
+}
+
+/// Captures a session whose ports have users.
+pub fn capture_ports(machine: &Machine, limits: Limits, ports: Vec<(String, User)>) -> Outcome<Captured> {
+    capture_all(machine, limits, b"", Duration::ZERO, ports)
+}
+
+fn capture_all(machine: &Machine, limits: Limits, input: &[u8], delay: Duration, ports: Vec<(String, User)>) -> Outcome<Captured> {
     let (output, errors, messages) = (Sink::default(), Sink::default(), Sink::default());
     let streams = Streams {
         input: Box::new(Cursor::new(input.to_vec())),
@@ -38,6 +48,7 @@ pub fn capture_late(machine: &Machine, limits: Limits, input: &[u8], delay: Dura
         errors: Box::new(errors.clone()),
         messages: Box::new(messages.clone()),
         is_terminal: false,
+        ports,
     };
     let (session, _events) = Session::start(machine, streams, limits)?;
     let status = session.wait().map(Ending::status);

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use crate::cli::MachineArguments;
 use crate::failure::{Class, Context, Failure, Outcome};
+use super::ports::{Port, Ports};
 use crate::store;
 
 /// QEMU's status when root ended the machine: `isa-debug-exit` was given 0x10.
@@ -133,7 +134,9 @@ impl Machine {
 
     /// Starts QEMU.
     pub fn start(&self) -> Outcome<Started> {
-        let words = self.command_line();
+        let ports = Ports::listen(&self.arguments.ports)?;
+        let mut words = self.command_line();
+        words.extend(ports.words());
         if self.arguments.debug {
             let shown: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
             eprintln!("nacre: {QEMU} {}", shown.join(" "));
@@ -148,7 +151,7 @@ impl Machine {
             .stderr(Stdio::from(OwnedFd::from(errors_end)))
             .spawn()
             .map_err(no_qemu)?;
-        Ok(Started { child, lines: Some(Lines { console, messages, errors }) })
+        Ok(Started { child, lines: Some(Lines { console, messages, errors }), ports })
     }
 }
 
@@ -208,6 +211,8 @@ fn kvm_works() -> bool {
 #[derive(Debug)]
 pub struct Started {
     child: Child,
+    /// Dropped once QEMU has ended.
+    ports: Ports,
     lines: Option<Lines>,
 }
 
@@ -226,6 +231,16 @@ impl Started {
     /// The serial lines, for whoever carries them; only once.
     pub fn take_lines(&mut self) -> Outcome<Lines> {
         self.lines.take().ok_or_else(|| Failure::new(Class::Internal, "the machine's serial lines are already in use"))
+    }
+
+    /// The port of this name; only once.
+    pub fn take_port(&mut self, name: &str) -> Outcome<Port> {
+        self.ports.take(name).ok_or_else(|| Failure::new(Class::Internal, format!("the machine has no port {name}, or it is already in use")))
+    }
+
+    /// Wakes those who wait for a QEMU that never connected to their port.
+    pub fn close_ports(&mut self) {
+        self.ports = Ports::default();
     }
 
     /// Ends QEMU.

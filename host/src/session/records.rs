@@ -5,7 +5,7 @@
 //! trusted: only files that the command line names are written, an overlong or unknown record is
 //! shown as the text that it is.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
@@ -62,7 +62,8 @@ impl Answers for () {
 /// The state machine.
 pub struct Splitter<A> {
     state: State,
-    outputs: BTreeSet<PathBuf>,
+    /// Files that the guest may write, by its names for them.
+    outputs: BTreeMap<PathBuf, PathBuf>,
     answers: A,
     /// Relative names start here.
     directory: PathBuf,
@@ -71,8 +72,9 @@ pub struct Splitter<A> {
 }
 
 impl<A: Answers> Splitter<A> {
-    /// A splitter that lets the guest write `outputs`, which are absolute paths.
-    pub fn new(outputs: BTreeSet<PathBuf>, answers: A) -> Splitter<A> {
+    /// A splitter that lets the guest write `outputs`: absolute paths of the guest's, and where
+    /// each is written on this machine.
+    pub fn new(outputs: BTreeMap<PathBuf, PathBuf>, answers: A) -> Splitter<A> {
         Splitter { state: State::Text, outputs, answers, directory: std::env::current_dir().unwrap_or_default(), text: Vec::new(), records: Vec::new() }
     }
 
@@ -84,11 +86,13 @@ impl<A: Answers> Splitter<A> {
         (std::mem::take(&mut self.text), std::mem::take(&mut self.records))
     }
 
-    /// Returns the bytes that are left, if the line ended within a record.
-    pub fn finish(&mut self) -> Vec<u8> {
+    /// Returns the bytes that are left, if the line ended within a record, and what there is to say
+    /// if it ended within a file.
+    pub fn finish(&mut self) -> (Vec<u8>, Option<Record>) {
         match std::mem::replace(&mut self.state, State::Text) {
-            State::Record(collected) => collected,
-            State::Text | State::File(..) | State::Answer(..) => Vec::new(),
+            State::Record(collected) => (collected, None),
+            State::File(Some(_), left) => (Vec::new(), Some(Record::Refused(format!("a file of the guest is cut off: {left} bytes did not come")))),
+            State::Text | State::Answer(..) | State::File(None, _) => (Vec::new(), None),
         }
     }
 
@@ -151,8 +155,8 @@ impl<A: Answers> Splitter<A> {
 
     fn start_file(&mut self, name: PathBuf, size: u64) {
         let path = absolute(&self.directory, &name);
-        let file = if self.outputs.contains(&path) {
-            File::create(&path).map_err(|error| format!("cannot write {}: {error}", name.display()))
+        let file = if let Some(place) = self.outputs.get(&path) {
+            File::create(place).map_err(|error| format!("cannot write {}: {error}", place.display()))
         } else {
             let name = name.to_string_lossy();
             Err(format!("the guest handed out a file {name:?} that the command line does not name; it was not written"))
@@ -212,8 +216,8 @@ mod tests {
 
     /// Splits `bytes` whole and byte by byte, and expects the same of both.
     fn split(bytes: &[u8]) -> (Vec<u8>, Vec<Record>) {
-        let whole = Splitter::new(BTreeSet::new(), ()).split(bytes);
-        let mut splitter = Splitter::new(BTreeSet::new(), ());
+        let whole = Splitter::new(BTreeMap::new(), ()).split(bytes);
+        let mut splitter = Splitter::new(BTreeMap::new(), ());
         let mut parts = (Vec::new(), Vec::new());
         for byte in bytes {
             let (mut text, mut records) = splitter.split(&[*byte]);
@@ -247,9 +251,9 @@ mod tests {
 
     #[test]
     fn a_line_that_ends_within_a_record_keeps_its_bytes() {
-        let mut splitter = Splitter::new(BTreeSet::new(), ());
+        let mut splitter = Splitter::new(BTreeMap::new(), ());
         assert_eq!(splitter.split(b"x\x1b]na").0, b"x");
-        assert_eq!(splitter.finish(), b"\x1b]na");
+        assert_eq!(splitter.finish().0, b"\x1b]na");
     }
 
     #[test]

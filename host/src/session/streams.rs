@@ -3,12 +3,13 @@
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, sync_channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::event::{Event, event_of};
 use super::names::Names;
-use super::records::Splitter;
+use super::ports::{Port, User};
+use super::records::{Record, Splitter};
 use crate::control::desk::Desk;
 
 /// Ctrl-].
@@ -77,13 +78,43 @@ pub fn carry_messages(line: UnixStream, mut splitter: Splitter<Desk>, mut names:
             }
             true
         });
-        show(&mut messages, &names.add(&splitter.finish()));
+        let (rest, record) = splitter.finish();
+        show(&mut messages, &names.add(&rest));
+        record.into_iter().for_each(|record| drop(events.send(event_of(record))));
         let _ = events.send(Event::LineEnded);
     });
 }
 
 fn show(sink: &mut Sink, bytes: &[u8]) {
     let _ = sink.write_all(bytes).and_then(|()| sink.flush());
+}
+
+/// Lets `user` have a port from the moment when QEMU has connected.
+pub fn carry_port(port: Port, user: User) {
+    thread::spawn(move || {
+        // A listener that fails belongs to a machine that is ending.
+        if let Ok(stream) = port.accept() {
+            user(stream);
+        }
+    });
+}
+
+/// Carries files over the port for records, if the machine has it. Bytes between records are of
+/// nobody. The thread ends with QEMU.
+pub fn carry_records(port: Port, mut splitter: Splitter<Desk>, events: Sender<Event>) -> JoinHandle<()> {
+    thread::spawn(move || {
+        let Ok(stream) = port.accept() else { return };
+        read_line(stream, Duration::ZERO, |bytes| {
+            for record in splitter.split(bytes).1 {
+                // The program's status comes over the line of messages alone.
+                if matches!(record, Record::Refused(_)) {
+                    let _ = events.send(event_of(record));
+                }
+            }
+            true
+        });
+        splitter.finish().1.into_iter().for_each(|record| drop(events.send(event_of(record))));
+    })
 }
 
 /// Maximum of pieces of input that wait for the guest. Then the input itself waits.

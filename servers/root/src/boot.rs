@@ -25,6 +25,8 @@ pub struct BootFacts {
     pub store: MemoryRange,
     /// The host gives commands (`control=1`).
     pub has_commands: bool,
+    /// Number of ports to the host.
+    pub ports: u64,
 }
 
 impl BootFacts {
@@ -43,7 +45,9 @@ impl BootFacts {
         let mut ranges: Vec<MemoryRange> = (0..count).map(range).collect::<Option<_>>()?;
         let line = command_line(&page)?;
         let (store, has_commands) = (take_store(&mut ranges, option(&line, b"store").unwrap_or(0)), option(&line, b"control") == Some(1));
-        Some(BootFacts { image: MemoryRange { start: word(offset_of!(BootInfo, image_start))?, size: word(offset_of!(BootInfo, image_size))? }, ranges, store, has_commands })
+        let ports = option(&line, b"ports").unwrap_or(0);
+        let image = MemoryRange { start: word(offset_of!(BootInfo, image_start))?, size: word(offset_of!(BootInfo, image_size))? };
+        Some(BootFacts { image, ranges, store, has_commands, ports })
     }
 }
 

@@ -430,7 +430,7 @@ impl Console {
 
 /// The next part of a file that is handed out. If it was cut off since, zeros stand for the rest:
 /// the size was announced.
-fn file_part(files: &Files, node: crate::table::Key, done: u64, size: u64) -> Vec<u8> {
+pub fn file_part(files: &Files, node: crate::table::Key, done: u64, size: u64) -> Vec<u8> {
     let mut bytes = alloc::vec![0; (size - done).min(PART as u64) as usize];
     if let Ok((content, store)) = files.tree.content(node) {
         content.read(store, done, &mut bytes);

@@ -2,6 +2,7 @@
 //! program has ended.
 
 use crate::debug_line::DebugLine;
+use crate::host_ports;
 use crate::objects::Kind;
 use crate::root::Root;
 use crate::serve::Sources;
@@ -45,6 +46,8 @@ impl Root {
         self.do_chore();
         self.feed_faults();
         self.console.push_messages(&mut self.files);
+        self.ports.push(&mut self.files);
+        self.ports.settle(&mut self.objects);
         self.console.push();
         self.console.settle();
         if let Some(line) = &mut self.debug_line {
@@ -57,23 +60,28 @@ impl Root {
     /// not listen any more: then not for ever.
     fn drain(&mut self, endpoint: &mut ServerEndpoint) -> Result<(), Status> {
         self.report_foreign_calls();
+        self.bring_out();
         let status = self.status.unwrap_or(0);
         self.console.messages.exit(if status >= 256 { SIGNAL_STATUS + (status & 0x7f) } else { status & 0xff });
         self.console.push_messages(&mut self.files);
         let mut stalls = 0;
-        let pending = |root: &Root| root.console.pending() + root.debug_line.as_ref().map_or(0, DebugLine::pending);
         while !self.is_quiet() && stalls < MAX_STALLS {
-            let before = pending(self);
+            let before = self.pending();
             let patience = Some(self.console.patience()).filter(|patience| *patience != 0);
             self.step(endpoint, patience.map_or(STALL, |patience| patience.min(STALL)))?;
-            stalls = if pending(self) == before { stalls + 1 } else { 0 };
+            stalls = if self.pending() == before { stalls + 1 } else { 0 };
         }
         Ok(())
     }
 
     /// Returns true if everything has gone out.
     fn is_quiet(&self) -> bool {
-        self.console.is_quiet() && self.debug_line.as_ref().is_none_or(DebugLine::is_quiet)
+        self.console.is_quiet() && self.debug_line.as_ref().is_none_or(DebugLine::is_quiet) && self.ports.pending() == 0
+    }
+
+    /// Returns an amount that falls as the host takes what there is for it.
+    fn pending(&self) -> usize {
+        self.console.pending() + self.debug_line.as_ref().map_or(0, DebugLine::pending) + self.ports.pending()
     }
 
     fn report_foreign_calls(&mut self) {
@@ -117,6 +125,10 @@ impl Root {
             }
             self.terminal_events(events);
             self.take_commands();
+            if bits & host_ports::BIT != 0 {
+                self.ports.interrupted();
+                self.add_host_ports();
+            }
         } else if let Kind::Keeper = object.kind {
             if bits & THREAD_ENDED != 0 && self.status.is_none() {
                 self.say_end(&KILLED_TEXT);

@@ -9,6 +9,7 @@ extern crate alloc;
 
 pub mod accounts;
 pub mod boot;
+pub mod bus;
 pub mod calendar;
 pub mod chores;
 pub mod chunks;
@@ -19,6 +20,7 @@ pub mod debug_line;
 pub mod files;
 pub mod frames;
 pub mod hardware;
+pub mod host_ports;
 pub mod input;
 pub mod locks;
 pub mod memory;

@@ -16,6 +16,8 @@ mod device {
     pub const FIRST_LINE: u64 = 0x440;
     pub const THIRD_LINE: u64 = 0x442;
     pub const FOURTH_LINE: u64 = 0x443;
+    /// The first of the ports to the host. Linux gives them a number at run time.
+    pub const HOST_PORTS: u64 = 0xf700;
 }
 
 /// The devices that are in `/dev`: path, number, permissions.
@@ -41,6 +43,17 @@ pub fn streams(has_terminal: bool) -> [&'static [u8]; 3] {
     if has_terminal { [b"/dev/console", b"/dev/console", b"/dev/stderr"] } else { [b"/dev/stdin", b"/dev/stdout", b"/dev/stderr"] }
 }
 
+/// Returns the number of the device that is a port to the host.
+pub fn host_port_device(port: u8) -> u64 {
+    device::HOST_PORTS | u64::from(port)
+}
+
+/// Returns true if a device is a port to the host. Only root makes nodes of these: a path rule that
+/// lets a program make devices does not lead there.
+pub fn is_host_port(device: u64) -> bool {
+    device & !0xff == device::HOST_PORTS
+}
+
 /// Meaning of reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileOperations {
@@ -61,6 +74,8 @@ pub enum FileOperations {
     Errors,
     /// The line of a debugger.
     Debugger,
+    /// A port to the host, by its number.
+    HostPort(u8),
 }
 
 /// An open file.
@@ -111,6 +126,11 @@ impl OpenFile {
         matches!(self.operations, FileOperations::Console | FileOperations::Errors)
     }
 
+    /// Returns the number of the port to the host, if the file is one.
+    pub fn host_port(&self) -> Option<u8> {
+        if let FileOperations::HostPort(port) = self.operations { Some(port) } else { None }
+    }
+
     /// Returns true if reads that would wait fail instead.
     pub fn is_nonblocking(&self) -> bool {
         self.flags & open::NONBLOCK != 0
@@ -140,6 +160,7 @@ fn behaviour_of(kind: u32, number: u64, has_terminal: bool) -> Result<FileOperat
         device::TERMINAL | device::CONSOLE | device::FIRST_LINE => Ok(FileOperations::Console),
         device::THIRD_LINE => Ok(FileOperations::Errors),
         device::FOURTH_LINE => Ok(FileOperations::Debugger),
+        number if is_host_port(number) => Ok(FileOperations::HostPort(number as u8)),
         _ => Err(Errno::ENXIO),
     }
 }

@@ -4,6 +4,7 @@ use crate::chores::{Chores, Destroying};
 use crate::console::Console;
 use crate::debug_line::DebugLine;
 use crate::files::Files;
+use crate::host_ports::HostPorts;
 use crate::locks::{Holder, Locks};
 use crate::notices::{Notices, event};
 use crate::objects::{Kind, Objects};
@@ -38,6 +39,10 @@ pub struct Root {
     pub debug_line: Option<DebugLine>,
     /// Commands of the host, and who attends to them.
     pub commands: Seats<Told>,
+    /// Ports to the host.
+    pub ports: HostPorts,
+    /// Paths of files that the host gets when the program has ended.
+    pub outputs: Vec<Vec<u8>>,
     /// Random bytes.
     pub random: Random,
     /// The outermost pool, the root directory, the clock, the three streams: given out as often as

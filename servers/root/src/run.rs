@@ -9,6 +9,7 @@ use crate::console::Console;
 use crate::debug_line::DebugLine;
 use crate::files::Files;
 use crate::hardware;
+use crate::host_ports::HostPorts;
 use crate::input::Input;
 use crate::locks::Locks;
 use crate::memory;
@@ -31,6 +32,8 @@ const COMMAND: &[u8] = b"/etc/nacre/command";
 const ENVIRONMENT: &[u8] = b"/etc/nacre/environment";
 /// Path of the directory that the program starts in.
 const DIRECTORY: &[u8] = b"/etc/nacre/directory";
+/// Paths of files to hand out when the program has ended, each ended by a zero.
+const OUTPUTS: &[u8] = b"/etc/nacre/outputs";
 /// File that describes the terminal.
 const TERMINAL: &[u8] = b"/etc/nacre/terminal";
 /// Random bytes of the host, for this run alone; or bytes that are the same in each run, from which
@@ -78,6 +81,7 @@ pub fn run() -> Result<(), Failure> {
         }
         None => root.console.messages.line(b"root: there is no boot image, or not of this version"),
     }
+    root.add_host_ports();
     root.console.messages.ready();
     root.start_program();
     root.run()?;
@@ -86,9 +90,9 @@ pub fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-fn make_root(facts: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
-    let (mut files, refused) = Files::start(facts);
-    let has_commands = facts.has_commands;
+fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
+    let (mut files, refused) = Files::start(boot);
+    let has_commands = boot.has_commands;
     let facts = files.read_all(TERMINAL).unwrap_or_default();
     let input = Input::from_facts(&facts);
     let has_terminal = matches!(input, Input::Terminal(_));
@@ -98,6 +102,7 @@ fn make_root(facts: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
     let lines = objects.add(Kind::Lines, true, objects.accounts.outermost())?;
     let lines = objects.port(lines).ok_or(Errno::EIO)?;
     let console = Console::start(input, Input::is_one_output(&facts), lines)?;
+    let outputs = strings(&files.take_secret(OUTPUTS).unwrap_or_default()).into_iter().map(<[u8]>::to_vec).collect();
     let time = files.clock.now().seconds as u64 ^ hardware::monotonic() << 20;
     let fixed = files.take_secret(FIXED_SEED);
     let random = Random::new(&fixed.clone().unwrap_or_else(|| files.take_secret(SEED).unwrap_or_default()), fixed.is_some(), time);
@@ -108,6 +113,8 @@ fn make_root(facts: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
         console,
         debug_line: DebugLine::start(lines),
         commands: Seats::default(),
+        outputs,
+        ports: HostPorts::start(boot, lines),
         random,
         standing,
         child: None,

@@ -5,6 +5,7 @@ mod clock;
 mod control;
 mod directory;
 mod file;
+mod host_port;
 mod memory;
 mod lock;
 mod machine_memory;

@@ -44,3 +44,39 @@ pub(crate) fn fill(to: &mut SpanMut<'_>, byte: u8) {
             inout("rcx") to.size() >> 3 => _, inout("rdi") to.address() => _, in("rax") pattern, options(nostack, preserves_flags));
     }
 }
+
+/// Reads the whole of a span of 1, 2, 4 or 8 bytes in one access; `None` if it is of another size
+/// or not aligned to it.
+pub(crate) fn load_span(from: Span<'_>) -> Option<u64> {
+    let (address, width) = aligned(from.address(), from.size())?;
+    // SAFETY: a `Span` may be read, and this one is aligned.
+    let value = unsafe {
+        match width {
+            1 => (address as *const u8).read_volatile().into(),
+            2 => (address as *const u16).read_volatile().into(),
+            4 => (address as *const u32).read_volatile().into(),
+            _ => (address as *const u64).read_volatile(),
+        }
+    };
+    Some(value)
+}
+
+/// Writes the whole of a span of 1, 2, 4 or 8 bytes in one access; `None` as for [`load_span`].
+pub(crate) fn store_span(to: &mut SpanMut<'_>, value: u64) -> Option<()> {
+    let (address, width) = aligned(to.address(), to.size())?;
+    // SAFETY: a `SpanMut` may be written, and this one is aligned.
+    unsafe {
+        match width {
+            1 => (address as *mut u8).write_volatile(value as u8),
+            2 => (address as *mut u16).write_volatile(value as u16),
+            4 => (address as *mut u32).write_volatile(value as u32),
+            _ => (address as *mut u64).write_volatile(value),
+        }
+    }
+    Some(())
+}
+
+fn aligned(address: u64, size: usize) -> Option<(u64, u64)> {
+    let width = size as u64;
+    (matches!(width, 1 | 2 | 4 | 8) && address.is_multiple_of(width)).then_some((address, width))
+}

@@ -89,6 +89,17 @@ impl Window {
         Some(())
     }
 
+    /// Reads `width` bytes (1, 2, 4 or 8) in one access, as a device's registers want it; `None` if
+    /// that leaves the window or is not aligned.
+    pub fn load(self, offset: u64, width: u64) -> Option<u64> {
+        foreign_copy::load_span(self.span(offset, width)?)
+    }
+
+    /// Writes `width` bytes (1, 2, 4 or 8) in one access; `None` as for [`Window::load`].
+    pub fn store(self, offset: u64, width: u64, value: u64) -> Option<()> {
+        foreign_copy::store_span(&mut self.span_mut(offset, width)?, value)
+    }
+
     /// Reads the word at `offset`.
     pub fn read_word(self, offset: u64) -> Option<u64> {
         let mut bytes = [0; 8];
@@ -137,6 +148,8 @@ mod tests {
         window.read(40, &mut out).unwrap();
         assert_eq!(&out, b"nacre");
         assert_eq!(window.read_word(16), Some(7));
+        assert_eq!((window.store(8, 2, 0x1_2345), window.load(8, 4), window.load(9, 1)), (Some(()), Some(0x2345), Some(0x23)));
+        assert_eq!((window.load(9, 2), window.load(8, 3), window.load(62, 4), window.store(4, 8, 0)), (None, None, None, None));
         assert_eq!(memory[7] >> 32, 0xffff_ffff);
     }
 }

@@ -1,7 +1,7 @@
 //! Protocol `control`: commands of the host, and the answers of who attends.
 
 use crate::input::Control;
-use crate::messages::MAX_ITEMS;
+use crate::messages::{MAX_ITEMS, Messages};
 use crate::objects::Kind;
 use crate::root::Root;
 use crate::table::Key;
@@ -12,6 +12,11 @@ use nacre_proto::{Errno, HandlerResult, Request};
 use nacre_sys::Reference;
 
 impl Root {
+    /// Records for the host: all answers go one way, so that they keep their order.
+    pub fn outgoing(&mut self) -> &mut Messages {
+        self.ports.outgoing().unwrap_or(&mut self.console.messages)
+    }
+
     /// Sends the commands that have come on their way.
     pub fn take_commands(&mut self) {
         for control in core::mem::take(&mut self.console.commands) {
@@ -22,7 +27,7 @@ impl Root {
                     command.ticket = u64::from_le_bytes(ticket);
                     let number = command.number;
                     if let Some(result) = self.commands.post(command) {
-                        self.console.messages.done(number, result);
+                        self.outgoing().done(number, result);
                     }
                 }
                 Control::Cancel(number) => self.commands.cancel(number),
@@ -34,14 +39,14 @@ impl Root {
     /// Ends a seat that nobody refers to any more.
     pub fn leave_seat(&mut self, key: Key) {
         for (number, result) in self.commands.leave(key.to_word()) {
-            self.console.messages.done(number, result);
+            self.outgoing().done(number, result);
         }
     }
 
     /// The seat that a request came to, and that it has taken the command.
-    fn check_taken(&self, request: &Request<'_>, command: u64) -> Result<(), Errno> {
+    fn check_taken(&mut self, request: &Request<'_>, command: u64) -> Result<(), Errno> {
         self.commands.taken(request.word(), command)?;
-        if self.console.messages.items.len() >= MAX_ITEMS { Err(Errno::EAGAIN) } else { Ok(()) }
+        if self.outgoing().items.len() >= MAX_ITEMS { Err(Errno::EAGAIN) } else { Ok(()) }
     }
 
     /// The command whose ticket a name says, if it says one.
@@ -83,14 +88,14 @@ impl Server for Root {
 
     fn answer(&mut self, request: &mut Request<'_>, command: u64, text: &[u8]) -> HandlerResult<answer::Output> {
         self.check_taken(request, command)?;
-        self.console.messages.answer(command, text);
+        self.outgoing().answer(command, text);
         answer::Output::default().now()
     }
 
     fn done(&mut self, request: &mut Request<'_>, command: u64, errno: u64) -> HandlerResult<done::Output> {
         let result = Errno(u32::try_from(errno).map_err(|_| Errno::EINVAL)?);
         if let Some(result) = self.commands.done(request.word(), command, result)? {
-            self.console.messages.done(command, result);
+            self.outgoing().done(command, result);
         }
         done::Output::default().now()
     }

@@ -4,7 +4,7 @@ use super::file::status_bytes;
 use crate::chores::{AfterCut, Chore};
 use crate::notices::event;
 use crate::objects::Kind;
-use crate::open_file::{FileOperations, OpenFile};
+use crate::open_file::{FileOperations, OpenFile, is_host_port};
 use crate::root::Root;
 use crate::sources::{Counter, What};
 use crate::table::Key;
@@ -219,6 +219,9 @@ impl Server for Root {
 
     fn make_node(&mut self, request: &mut Request<'_>, mode: u64, device: u64, path: &[u8]) -> HandlerResult<make_node::Output> {
         let start = self.start(request)?;
+        if is_host_port(device) {
+            return Err(Errno::EPERM);
+        }
         self.pay(request);
         self.files.tree.make_node(start, path, mode as u32, device, self.files.clock.now())?;
         make_node::Output::default().now()

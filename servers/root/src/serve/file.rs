@@ -151,7 +151,11 @@ impl Root {
 
     /// Returns the events that are there.
     fn events(&mut self, file: &OpenFile) -> u64 {
-        if file.is_stream() { self.console.events(access(file)) } else { POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM }
+        match file.operations {
+            FileOperations::HostPort(port) => self.ports.events(port, file.flags & open::ACCESS),
+            _ if file.is_stream() => self.console.events(access(file)),
+            _ => POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM,
+        }
     }
 }
 
@@ -161,7 +165,8 @@ impl Server for Root {
         file.check_read()?;
         let size = size.min(MAX_BYTES);
         let count = match file.operations {
-            FileOperations::Console | FileOperations::Errors if offset != OWN_POSITION => return Err(Errno::ESPIPE),
+            FileOperations::Console | FileOperations::Errors | FileOperations::HostPort(_) if offset != OWN_POSITION => return Err(Errno::ESPIPE),
+            FileOperations::HostPort(port) => return self.read_port(request, (&file, port), size as usize),
             FileOperations::Console | FileOperations::Errors => return self.read_stream(request, &file, size as usize),
             FileOperations::Debugger => return self.read_debugger(request, size as usize),
             FileOperations::Null => 0,
@@ -183,7 +188,8 @@ impl Server for Root {
         let file = self.file(request)?;
         file.check_write()?;
         let count = match file.operations {
-            FileOperations::Console | FileOperations::Errors if offset != OWN_POSITION => return Err(Errno::ESPIPE),
+            FileOperations::Console | FileOperations::Errors | FileOperations::HostPort(_) if offset != OWN_POSITION => return Err(Errno::ESPIPE),
+            FileOperations::HostPort(port) => return self.write_port(request, (&file, port), data),
             FileOperations::Console | FileOperations::Errors => return self.write_stream(request, &file, data),
             FileOperations::Debugger => return self.write_debugger(request, data),
             FileOperations::Full => return Err(Errno::ENOSPC),
@@ -265,13 +271,16 @@ impl Server for Root {
             let port = request.keep(0)?;
             self.console.watch(events, bits, port, (access(&file), self.objects.account(request.word())));
         }
+        if let (0, Some(port)) = (ready, file.host_port()) {
+            self.watch_port(request, (&file, port), events, bits)?;
+        }
         watch::Output { events: ready }.now()
     }
 
     fn seek(&mut self, request: &mut Request<'_>, offset: u64, whence: u64) -> HandlerResult<seek::Output> {
         let file = self.file(request)?;
         file.check_open()?;
-        if file.is_stream() {
+        if file.is_stream() || file.host_port().is_some() {
             return Err(Errno::ESPIPE);
         }
         let node = self.files.tree.node(file.node)?;
@@ -364,14 +373,15 @@ impl Server for Root {
         let file = self.file(request)?;
         file.check_read()?;
         let size = self.files.tree.content(file.node).map_err(|_| Errno::EINVAL)?.0.size();
-        if self.console.messages.items.len() >= MAX_ITEMS {
+        let node = file.node;
+        if self.outgoing().items.len() >= MAX_ITEMS {
             return Err(Errno::EAGAIN);
         }
-        let (node, command) = (file.node, self.ticket(name));
+        let command = self.ticket(name);
         self.files.tree.opened(node);
         match command {
-            Some(command) => self.console.messages.answer_file(command, node, size),
-            None => self.console.messages.file(name, node, size),
+            Some(command) => self.outgoing().answer_file(command, node, size),
+            None => self.outgoing().file(name, node, size),
         }
         hand_out::Output::default().now()
     }

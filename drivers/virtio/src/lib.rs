@@ -1,0 +1,38 @@
+//! Virtio devices on PCI, and the console with many ports: a driver without a kernel.
+//!
+//! Nothing that the device says is trusted. A program that uses this gives memory and registers in
+//! through [`Memory`] and [`Configuration`].
+
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod console;
+mod control;
+#[cfg(any(test, feature = "fake"))]
+pub mod fake;
+mod memory;
+mod pci;
+mod queue;
+#[cfg(test)]
+mod tests;
+mod transport;
+
+pub use console::{Console, MAX_PORTS, Port, WRITE_SIZE};
+pub use memory::{Memory, Shared};
+pub use pci::{Bar, Configuration, Function, find};
+pub use queue::Queue;
+pub use transport::Transport;
+
+/// Number of the vendor of all virtio devices.
+pub const VENDOR: u16 = 0x1af4;
+/// Number of the console, without the transitional interface.
+pub const CONSOLE: u16 = 0x1043;
+
+/// The device broke the rules, or lacks something that the driver needs. It is not used any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault(
+    /// Rule that was broken, for a person.
+    pub &'static str,
+);

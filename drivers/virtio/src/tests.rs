@@ -1,0 +1,165 @@
+//! Tests of the console against a device that follows the rules, and against one that does not.
+
+use crate::fake::{Device, FakeMemory};
+use crate::pci::Configuration;
+use crate::{CONSOLE, Console, Fault, VENDOR, find};
+use alloc::{vec, vec::Vec};
+
+fn start(names: &[&[u8]]) -> (Device, Console<FakeMemory>) {
+    let mut device = Device::new(names);
+    let function = find(&mut device, VENDOR, CONSOLE).expect("the function");
+    let (other, source) = (device.clone(), device.clone());
+    let mut console = Console::start(&mut device, function, |_| Some(other.registers()), &mut |size| source.take(size)).expect("the console");
+    for _ in 0..3 {
+        console.process().expect("no fault");
+    }
+    (device, console)
+}
+
+fn all(console: &mut Console<FakeMemory>, port: usize) -> Vec<u8> {
+    let mut bytes = vec![0; 1 << 20];
+    let count = console.ports()[port].peek(&mut bytes);
+    console.consume(port, count);
+    bytes.truncate(count);
+    bytes
+}
+
+#[test]
+fn a_function_is_found_with_its_line_and_registers() {
+    let mut device = Device::new(&[b"a"]);
+    assert_eq!(find(&mut device, VENDOR, 0x1234), None);
+    let function = find(&mut device, VENDOR, CONSOLE).unwrap();
+    assert_eq!(function.line(&mut device), Some(23));
+    let bar = function.bar(&mut device, 4).unwrap();
+    assert_eq!((bar.start, bar.size), (0, 0x4000));
+    assert_eq!(function.bar(&mut device, 6), None);
+    assert_eq!(function.capabilities(&mut device).len(), 4);
+}
+
+#[test]
+fn capabilities_in_a_circle_end() {
+    struct Circle;
+    impl Configuration for Circle {
+        fn read(&mut self, _: u8, offset: u8) -> u32 {
+            if offset == 4 { 1 << 20 } else { 0x4009 }
+        }
+        fn write(&mut self, _: u8, _: u8, _: u32) {}
+    }
+    assert!(crate::Function { slot: 1 }.capabilities(&mut Circle).len() <= 48);
+}
+
+#[test]
+fn ports_get_their_names() {
+    let names: Vec<Vec<u8>> = (0..16u8).map(|number| vec![b'a' + number]).collect();
+    let names: Vec<&[u8]> = names.iter().map(|name| &name[..]).collect();
+    let (_, console) = start(&names);
+    let told: Vec<&[u8]> = console.ports().iter().map(|port| port.name()).collect();
+    assert_eq!(told, names);
+    assert!(console.ports().iter().all(|port| port.has_room() && !port.has_ended()));
+}
+
+#[test]
+fn names_that_no_file_can_have_are_none() {
+    let (_, console) = start(&[b"a/b", b"..", b"", &[b'x'; 65], b"ok"]);
+    let told: Vec<&[u8]> = console.ports().iter().map(|port| port.name()).collect();
+    assert_eq!(told, [&b""[..], b"", b"", b"", b"ok"]);
+}
+
+#[test]
+fn bytes_of_the_host_wait_until_they_are_read() {
+    let (device, mut console) = start(&[b"a", b"b"]);
+    let bytes: Vec<u8> = (0..300_000u32).map(|number| (number * 7 >> 3) as u8).collect();
+    let (mut fed, mut read) = (0, Vec::<u8>::new());
+    while read.len() < bytes.len() {
+        fed += device.feed(1, &bytes[fed..]);
+        console.process().unwrap();
+        assert!(!console.ports()[0].is_readable());
+        let mut part = [0; 5000];
+        let count = console.ports()[1].peek(&mut part);
+        console.consume(1, count);
+        read.extend(&part[..count]);
+    }
+    assert!(read == bytes && fed == bytes.len());
+    assert_eq!(device.feed(0, &[1; 1 << 20]), 32 * 4096);
+}
+
+#[test]
+fn bytes_of_the_guest_wait_for_the_host() {
+    let (device, mut console) = start(&[b"a"]);
+    assert_eq!(console.write(0, b"hello"), 5);
+    console.process().unwrap();
+    assert_eq!((&device.0.borrow().sent[0][..], console.ports()[0].given_count()), (&b"hello"[..], 0));
+    device.0.borrow_mut().is_slow = true;
+    let bytes = vec![7; 1 << 20];
+    let count = console.write(0, &bytes);
+    assert_eq!((count, console.write(0, &bytes)), (32 * 8192, 0));
+    assert!(!console.ports()[0].has_room());
+    device.catch_up();
+    console.process().unwrap();
+    assert!(console.ports()[0].has_room() && device.0.borrow().sent[0].len() == 5 + count);
+}
+
+#[test]
+fn a_port_ends_when_all_was_read_and_can_begin_again() {
+    let (device, mut console) = start(&[b"a"]);
+    device.feed(0, b"last");
+    device.open(0, false);
+    console.process().unwrap();
+    assert!(!console.ports()[0].has_ended() && !console.ports()[0].has_room());
+    assert_eq!(all(&mut console, 0), b"last");
+    assert!(console.ports()[0].has_ended());
+    device.open(0, true);
+    device.feed(0, b"again");
+    console.process().unwrap();
+    assert!(!console.ports()[0].has_ended());
+    assert_eq!(all(&mut console, 0), b"again");
+}
+
+#[test]
+fn messages_about_other_ports_and_of_other_kinds_are_passed_over() {
+    let (device, mut console) = start(&[b"a"]);
+    for (port, kind) in [(0, 1), (9, 1), (u32::MAX, 7), (1, 77), (1, 4)] {
+        device.tell(port, kind, 1, b"x");
+    }
+    device.tell(1, 7, 1, b"another\0");
+    // Added once more: it keeps its name and its buffers.
+    device.tell(1, 1, 1, b"");
+    for _ in 0..3 {
+        console.process().unwrap();
+    }
+    assert_eq!(console.ports()[0].name(), b"a");
+    device.feed(0, b"x");
+    console.process().unwrap();
+    assert_eq!(all(&mut console, 0), b"x");
+}
+
+/// Returns the fault after these bytes were written over the used ring of the first port's input.
+fn broken(bytes: &[(usize, u8)]) -> Fault {
+    let (device, mut console) = start(&[b"a"]);
+    bytes.iter().for_each(|(at, byte)| device.scribble_ring(4, *at, *byte));
+    console.process().expect_err("a fault")
+}
+
+#[test]
+fn a_device_that_breaks_the_rules_is_found_out() {
+    assert!(broken(&[(2, 33)]).0.contains("more buffers"));
+    assert!(broken(&[(2, 0xff), (3, 0xff)]).0.contains("more buffers"));
+    assert!(broken(&[(2, 1), (4, 32), (8, 1)]).0.contains("did not have"));
+    assert!(broken(&[(2, 1), (7, 1), (8, 1)]).0.contains("did not have"));
+    assert!(broken(&[(2, 2), (8, 1), (16, 1)]).0.contains("did not have"));
+    assert!(broken(&[(2, 1), (9, 0x20)]).0.contains("more than a buffer"));
+    assert!(broken(&[(2, 1)]).0.contains("empty"));
+}
+
+#[test]
+fn a_device_that_scribbles_costs_no_more_than_itself() {
+    let mut seed = 1u64;
+    for _ in 0..200 {
+        let mut choices = Vec::new();
+        for _ in 0..300 {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            choices.push((seed >> 33) as u8);
+        }
+        crate::fake::hostile(&choices);
+    }
+}

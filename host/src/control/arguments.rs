@@ -1,0 +1,57 @@
+//! The command lines of the subcommands about machines that run and images, as clap reads them.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `ps`.
+#[derive(Args, Debug)]
+pub struct PsArguments {
+    /// List this machine alone
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `freeze`.
+#[derive(Args, Debug)]
+pub struct FreezeArguments {
+    /// The machine
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The image to write (default: NAME.image); one that is there stays until the new one is whole
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The environment does not go on afterwards
+    #[arg(long)]
+    pub end: bool,
+    /// Print nothing
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Arguments of `kill`.
+#[derive(Args, Debug)]
+pub struct KillArguments {
+    /// The machine
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Number of the signal that its first process gets
+    #[arg(short, long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub signal: u32,
+    /// End the machine, whatever runs in it
+    #[arg(long)]
+    pub now: bool,
+}
+
+/// Arguments of `image-info`.
+#[derive(Args, Debug)]
+pub struct ImageInfoArguments {
+    /// The image
+    #[arg(value_name = "IMAGE")]
+    pub image: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,101 @@
+//! Devices on PCI that root gives their registers and memory. Memory of a device is never given
+//! back: what a device may write must not be free.
+
+use crate::memory;
+use core::ops::Range;
+use nacre_abi::environment::IO_PORTS;
+use nacre_sys::{Reference, Window, io};
+use nacre_virtio::{CONSOLE, Configuration, Console, Fault, Function, Memory, Shared, VENDOR, find};
+
+const ALL_PORTS: Reference = Reference(IO_PORTS);
+/// Ports of the configuration space: which word, and its value.
+const INDEX: u16 = 0xcf8;
+const DATA: u16 = 0xcfc;
+const ENABLE: u32 = 1 << 31;
+/// Place for registers that the firmware has not placed: below the interrupt controllers, where no
+/// machine has memory.
+const PLACE: u32 = 0xe000_0000;
+/// Addresses above this are of no device, and registers of more bytes than this of no console.
+const END: u64 = 1 << 46;
+const MAX_REGISTERS: u64 = 1 << 20;
+
+/// The configuration space, by ports.
+struct Space;
+
+impl Configuration for Space {
+    fn read(&mut self, slot: u8, offset: u8) -> u32 {
+        let selected = io::write(ALL_PORTS, INDEX, 4, word(slot, offset));
+        selected.and_then(|()| io::read(ALL_PORTS, DATA, 4)).unwrap_or(u32::MAX)
+    }
+
+    fn write(&mut self, slot: u8, offset: u8, value: u32) {
+        let selected = io::write(ALL_PORTS, INDEX, 4, word(slot, offset));
+        let _ = selected.and_then(|()| io::write(ALL_PORTS, DATA, 4, value));
+    }
+}
+
+fn word(slot: u8, offset: u8) -> u32 {
+    ENABLE | u32::from(slot) << 11 | u32::from(offset & !3)
+}
+
+/// Memory or registers that a device has, too.
+#[derive(Clone, Copy)]
+pub struct DeviceMemory(Window);
+
+impl Memory for DeviceMemory {
+    fn read(&self, at: u64, width: u64) -> u64 {
+        self.0.load(at, width).unwrap_or(u64::MAX)
+    }
+
+    fn write(&self, at: u64, width: u64, value: u64) {
+        let _ = self.0.store(at, width, value);
+    }
+
+    fn copy_out(&self, at: u64, to: &mut [u8]) {
+        let _ = self.0.read(at, to);
+    }
+
+    fn copy_in(&self, at: u64, from: &[u8]) {
+        let _ = self.0.write(at, from);
+    }
+}
+
+/// Starts the machine's console with many ports. Returns it with its interrupt line. `ranges` is
+/// all memory of the machine.
+pub fn console(ranges: &[Range<u64>]) -> Result<(Console<DeviceMemory>, u64), Fault> {
+    let function = find(&mut Space, VENDOR, CONSOLE).ok_or(Fault("there is no such device"))?;
+    let line = function.line(&mut Space).ok_or(Fault("the device has no interrupt"))?;
+    let console = Console::start(&mut Space, function, |number| registers(function, number, ranges), &mut take);
+    if console.is_err() {
+        function.turn(&mut Space, false);
+    }
+    Ok((console?, line))
+}
+
+/// Maps a function's registers and turns it on.
+fn registers(function: Function, number: u8, ranges: &[Range<u64>]) -> Option<(DeviceMemory, u64)> {
+    function.turn(&mut Space, false);
+    let bar = function.bar(&mut Space, number)?;
+    let start = if bar.start == 0 { PLACE.into() } else { bar.start };
+    let end = start.checked_add(bar.size).filter(|end| *end <= END && bar.size <= MAX_REGISTERS)?;
+    if ranges.iter().any(|range| range.start < end && start < range.end) {
+        return None;
+    }
+    if bar.start == 0 {
+        function.place(&mut Space, number, PLACE);
+    }
+    let size = bar.size.next_multiple_of(crate::frames::FRAME);
+    memory::map_window(start, size, true).ok()?;
+    function.turn(&mut Space, true);
+    Some((DeviceMemory(memory::window(start, size)?), bar.size))
+}
+
+/// Takes memory for a device.
+fn take(size: u64) -> Option<Shared<DeviceMemory>> {
+    let address = memory::allocate(size)?;
+    let window = memory::window(address, size)?;
+    // Pages are cleared when this program first touches them: that must be before the device
+    // writes there.
+    window.fill(0, size, 0)?;
+    Some(Shared { memory: DeviceMemory(window), address })
+}
