@@ -86,7 +86,7 @@ fn a_machine_that_runs_is_listed_frozen_by_name_and_thawed() {
     let place = place("commands");
     let name = format!("newcomer-{}", std::process::id());
     let mut command = Command::new(env!("CARGO_BIN_EXE_nacre"));
-    let script = "echo one; cat; echo two; exit 5";
+    let script = "echo one; read line; echo got $line; exit 5";
     command.args(["run", "--timeout", "300", "--name", &name, "checkpoint", "-m", "48M", "process", "trace", "-q", "sh", "-c", script]);
     let mut running = command.current_dir(&place).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = [0; 4];
@@ -106,8 +106,12 @@ fn a_machine_that_runs_is_listed_frozen_by_name_and_thawed() {
     let (status, shown, errors) = task(&place, &["image-info", "second"]);
     assert!(status == 0 && shown.contains("command    process trace -q sh -c"), "{shown}{errors}");
     for image in ["image", "second"] {
-        let (status, output, errors) = task(&place, &["thaw", "--timeout", "60", "--cpus", "2", image]);
-        assert_eq!((status, output.as_str()), (5, "two\n"), "{errors}");
+        let mut thawed = Command::new(env!("CARGO_BIN_EXE_nacre"));
+        thawed.args(["thaw", "--timeout", "60", "--cpus", "2", image]).current_dir(&place).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut thawed = thawed.spawn().unwrap();
+        std::io::Write::write_all(&mut thawed.stdin.take().unwrap(), b"two\n").unwrap();
+        let output = thawed.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stdout), (Some(5), b"got two\n".to_vec()));
     }
     let (status, _, errors) = task(&place, &["freeze", "nobody"]);
     assert!(status == 120 && errors.contains("no machine with the name nobody"), "{errors}");

@@ -15,8 +15,6 @@ use nacre_sys::{OwnedReference, OwnedRegion, Reference, Region, Space, Window, c
 pub const START: u64 = 0x1800_0000_0000;
 /// Bytes behind the arena: two pages for states, one for references of ours.
 const DESK: u64 = 3 * PAGE_SIZE;
-/// Bytes for tables of spaces that are made anew.
-const TABLES: u64 = 16 << 20;
 
 /// The arena.
 pub struct Arena {
@@ -26,9 +24,10 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Takes memory for an environment of `size` bytes, for as long as this program runs.
-    pub fn take(size: u64) -> Result<Arena, Errno> {
-        let total = size + DESK + TABLES;
+    /// Takes memory for an environment of `size` bytes, whole pages, for as long as this program
+    /// runs, and `tables` pages for tables of spaces that are made anew.
+    pub fn take(size: u64, tables: u64) -> Result<Arena, Errno> {
+        let total = tables.checked_mul(PAGE_SIZE).and_then(|tables| tables.checked_add(size + DESK)).ok_or(Errno::ENOMEM)?;
         let (start, _) = Segment::map(START, total, Rights::OBJECTS.union(Rights::EXECUTE))?.leak();
         let free = Extents::new(size / PAGE_SIZE);
         let arena = Arena { all: Window::new(start, total).ok_or(Errno::ENOMEM)?, size, free };

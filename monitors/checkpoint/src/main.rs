@@ -63,7 +63,7 @@ fn usual_size(services: &Services) -> u64 {
 fn begin(options: &Options<'_>, arguments: &Arguments) -> Result<Result<Life, i32>, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let size = options.memory.unwrap_or_else(|| usual_size(&services)).max(LEAST).next_multiple_of(PAGE_SIZE);
-    let arena = Arena::take(size).map_err(|errno| format!("no memory for an environment of {} KiB ({errno}); give it less with -m", size >> 10))?;
+    let arena = Arena::take(size, 0).map_err(|errno| format!("no memory for an environment of {} KiB ({errno}); give it less with -m", size >> 10))?;
     let set = OwnedPortSet::new().map_err(|status| format!("cannot make a set of ports: {status:?}"))?;
     let wrong = |errno: Errno| format!("cannot make the environment: {errno}");
     let outside = Outside::new(set.handle(), arena, services).map_err(wrong)?;

@@ -13,6 +13,7 @@ use crate::waiting::Waiters;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
+use nacre_abi::message::{KERNEL_BITS, NO_REFERENCES};
 use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_nest::supply::{self, ResourceSource};
 use nacre_nest::{Services, SpawnError};
@@ -214,9 +215,9 @@ impl Outside {
         }
         if let Some(Entry { what: What::Told(port), .. }) = self.entry(word) {
             // One that has gone need not hear of it.
-            let _ = nacre_sys::ipc::notify(port.handle(), bits & !nacre_abi::message::NO_REFERENCES);
+            let _ = nacre_sys::ipc::notify(port.handle(), bits & !KERNEL_BITS);
         }
-        if word != PARENT as u64 && bits & nacre_abi::message::NO_REFERENCES != 0 {
+        if word != PARENT as u64 && bits & NO_REFERENCES != 0 {
             self.remove(word);
         } else if word == PARENT as u64 {
             self.ended.get_or_insert(nacre_nest::host::KILLED);

@@ -14,6 +14,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use nacre_abi::object::TargetType;
+use nacre_abi::message::KERNEL_BITS;
 use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::PAGE_SIZE;
 use nacre_nest::Services;
@@ -32,7 +33,7 @@ pub fn thaw(source: impl FnMut(&mut [u8]) -> Result<(), Fault>) -> Result<(Life,
     let mut facts = reader.facts().clone();
     check_facts(&mut facts).map_err(said("the image makes no sense"))?;
     let objects = core::mem::take(&mut facts.objects);
-    let arena = Arena::take(facts.limit).map_err(|errno| no_memory(facts.limit, errno))?;
+    let arena = Arena::take(facts.limit, nacre_snapshot::table_pages(&objects)).map_err(|errno| no_memory(facts.limit, errno))?;
     let at_objects: BTreeSet<u64> = objects.iter().map(|object| object.offset & !(PAGE_SIZE - 1)).collect();
     while let Some((distances, bytes)) = reader.pages().map_err(refused)? {
         for (page, contents) in distances.iter().zip(bytes.chunks_exact(PAGE_SIZE as usize)) {
@@ -144,7 +145,7 @@ fn connect(facts: &Facts, frame: &nacre_snapshot::Frame, outside: &mut Outside) 
         let _ = outside.arena.call(nacre_abi::Call::PortReference, arguments);
         if reference.get_state().is_ok_and(|state| state.target == TargetType::Port as u64) {
             // Whoever it watched may have changed: it is told to look.
-            let _ = nacre_sys::ipc::notify(reference, !nacre_abi::message::NO_REFERENCES & (u64::MAX >> 1));
+            let _ = nacre_sys::ipc::notify(reference, !KERNEL_BITS);
         }
     }
     for waiting in &facts.waiting {

@@ -19,8 +19,9 @@ pub const WINDOWS: [u64; 2] = [ARENA, ARENA + WINDOW_SIZE];
 /// Two pages for states.
 pub const BUFFER: u64 = ARENA + 2 * WINDOW_SIZE;
 /// Pages for tables of spaces that are made anew, in turn.
-pub const POOLS: [u64; 2] = [BUFFER + (1 << 20), BUFFER + (5 << 20)];
-const ARENA_SIZE: u64 = 2 * WINDOW_SIZE + (9 << 20);
+pub const POOLS: [u64; 2] = [BUFFER + (1 << 20), BUFFER + (1 << 20) + POOL_SIZE];
+const POOL_SIZE: u64 = 16 << 20;
+const ARENA_SIZE: u64 = 2 * WINDOW_SIZE + (1 << 20) + 2 * POOL_SIZE;
 
 /// Takes it all, for as long as this program runs.
 pub fn set_aside() -> Result<(), Errno> {

@@ -117,8 +117,19 @@ pub enum Trouble {
 const THREAD_WORDS: usize = ThreadState::WORDS + FPU_SIZE as usize / 8;
 /// Bytes of a page.
 const PAGE: u64 = nacre_abi::PAGE_SIZE;
-/// Pages for the tables of one space.
-pub const POOL_PAGES: u64 = 12;
+/// Fewest pages for the tables of one space.
+const POOL_PAGES: u64 = 12;
+
+/// Returns the number of pages that the tables of these objects' spaces take, which is as many as
+/// they had: with fewer a space loses entries as fast as they are made, and replies with them.
+pub fn table_pages(objects: &[Object]) -> u64 {
+    objects.iter().map(pool_pages).fold(0, u64::saturating_add)
+}
+
+/// Pages for the tables of an object: 0 if it is no space.
+fn pool_pages(object: &Object) -> u64 {
+    if object.kind == ObjectType::Space { object.words[1].max(POOL_PAGES) } else { 0 }
+}
 
 /// Makes a call that must succeed; its results.
 fn must(access: &mut impl Access, call: Call, arguments: &[u64]) -> Result<(u64, u64), Trouble> {

@@ -1,7 +1,7 @@
 //! Making anew: objects first, in the order in which they need each other, then what links them in
 //! both directions.
 
-use crate::{Access, Frame, Object, PAGE, POOL_PAGES, Place, Snapshot, Trouble, must, verbs};
+use crate::{Access, Frame, Object, PAGE, Place, Snapshot, Trouble, must, pool_pages, verbs};
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_abi::state::ReferenceState;
@@ -82,9 +82,9 @@ impl Frame {
         let [first, second, _] = object.links.map(|place| self.address(place));
         let (call, arguments) = match object.kind {
             ObjectType::Space => {
-                let pages = *pool;
-                *pool += POOL_PAGES * PAGE;
-                (Call::SpaceCreate, [at, pages, POOL_PAGES, 0, 0, 0, 0])
+                let (pages, count) = (*pool, pool_pages(object));
+                *pool = count.checked_mul(PAGE).and_then(|size| pages.checked_add(size)).ok_or(Trouble::Nonsense(object.offset))?;
+                (Call::SpaceCreate, [at, pages, count, 0, 0, 0, 0])
             }
             ObjectType::Region => (Call::RegionCreate, [at, second, words[1], words[2], words[3], first, 0]),
             ObjectType::Mapping if object.links[0] == Place::Nothing => return self.create_bare(access, [at, second, words[1], words[2]]),
