@@ -118,7 +118,7 @@ const THREAD_WORDS: usize = ThreadState::WORDS + FPU_SIZE as usize / 8;
 /// Bytes of a page.
 const PAGE: u64 = nacre_abi::PAGE_SIZE;
 /// Fewest pages for the tables of one space.
-const POOL_PAGES: u64 = 12;
+pub const POOL_PAGES: u64 = 12;
 
 /// Returns the number of pages that the tables of these objects' spaces take, which is as many as
 /// they had: with fewer a space loses entries as fast as they are made, and replies with them.
