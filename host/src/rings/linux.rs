@@ -84,6 +84,10 @@ const PAGED: [&str; 3] = [
 /// Number of programs of the linux ring of which one runs below one of these stacks, too.
 const SAMPLE: usize = 16;
 
+/// Programs of one boot below a stack of pagers, at most. So no boot comes near its limit of time,
+/// however busy this machine is, and several go on beside each other.
+const IN_A_BOOT: usize = 60;
+
 /// Program that freezes those above it.
 const FREEZER: &str = "frozen";
 /// Option of that program to leave something out.
@@ -99,6 +103,13 @@ impl Way<'_> {
     /// Returns the ways in which a program is built here. To freeze it takes long.
     fn kinds<'a>(&self, test: &'a Test) -> &'a [Kind] {
         if self.below.starts_with(FREEZER) { &test.kinds[..1] } else { &test.kinds }
+    }
+}
+
+impl<'a> Way<'a> {
+    /// Cuts a way into boots of few programs.
+    fn in_boots(self) -> Vec<Way<'a>> {
+        self.tests.chunks(IN_A_BOOT).map(|tests| Way { below: self.below.clone(), tests: tests.to_vec() }).collect()
     }
 }
 
@@ -149,21 +160,24 @@ pub fn run(tree: &Tree, products: &Products, filter: &str, arguments: &TestArgum
 /// Runs the tests of Linux programs below stacks of pagers.
 pub fn run_paged(tree: &Tree, products: &Products, filter: &str, arguments: &TestArguments) -> Outcome<TestCounts> {
     let all = sources::tests(tree)?;
-    let ways: Vec<_> = paged(&all, filter, None).filter(|way| !way.tests.is_empty()).collect();
+    let ways: Vec<_> = paged(&all, filter, None).flat_map(Way::in_boots).collect();
     compare(tree, products, &all, &ways, arguments)
 }
 
-/// Runs programs on Linux and in some ways on Nacre. The first of the ways has all programs that
-/// any has.
+/// Runs programs on Linux and in some ways on Nacre.
 fn compare(tree: &Tree, products: &Products, all: &[Test], ways: &[Way<'_>], arguments: &TestArguments) -> Outcome<TestCounts> {
     let (absent, below) = (KnownDifferences::read(tree)?, KnownDifferences::read_below(tree)?);
     let mut tally = TestCounts::default();
-    let Some(bare) = ways.first() else { return Ok(tally) };
+    if ways.is_empty() {
+        return Ok(tally);
+    }
+    let wanted: BTreeSet<&str> = ways.iter().flat_map(|way| &way.tests).map(|test| test.name.as_str()).collect();
+    let bare = Way { below: BARE.to_string(), tests: all.iter().filter(|test| wanted.contains(test.name.as_str())).collect() };
     for name in absent.strangers(all) {
         tally.note(&format!("linux: {name}"), Some("tests/linux/absent.txt names it, and there is no such program"));
     }
     let programs = Programs::build(tree, all)?;
-    let on_linux = told("Linux", &batch(tree, &programs, bare).on_linux(tree)?);
+    let on_linux = told("Linux", &batch(tree, &programs, &bare).on_linux(tree)?);
     let (next, shared) = (AtomicUsize::new(0), Mutex::new(tally));
     std::thread::scope(|scope| {
         for _ in 0..arguments.jobs {
