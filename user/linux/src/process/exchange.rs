@@ -8,8 +8,7 @@
 use crate::abi::errno::{EINTR, EIO, ENOMEM, Errno};
 use crate::process::Process;
 use crate::raw::wait_window::call_in_window;
-use crate::state::memory::mapped_part::{HIGHEST, LOWEST};
-use nacre_abi::{Code, Status};
+use nacre_abi::{Code, Rights, Status};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::{Errno as ServerErrno, landing};
 use nacre_sys::{OwnedReference, Reference};
@@ -47,7 +46,13 @@ impl Process {
         let waiting = buffers.slots;
         let result = match self.lock {
             Some(_) if interruptible => self.landed(buffers, |process, buffers| process.call_unlocked(target, message, &buffers, nacre_sys::FOREVER)),
-            _ => self.landed(buffers, |process, buffers| process.unlocked(|| ipc::call(target, message, buffers, nacre_sys::FOREVER))),
+            Some(_) => self.landed(buffers, |process, buffers| {
+                process.set_answer(range(&buffers));
+                let result = process.unlocked(|| ipc::call(target, message, buffers, nacre_sys::FOREVER));
+                process.set_answer((0, 0));
+                result
+            }),
+            None => self.landed(buffers, |_, buffers| ipc::call(target, message, buffers, nacre_sys::FOREVER)),
         };
         self.received(result, waiting)
     }
@@ -70,18 +75,14 @@ impl Process {
             return call(self, buffers);
         }
         let process = core::cell::RefCell::new(self);
-        let may_copy = |start: u64, size: u64| {
-            let (memory, end) = (&mut process.borrow_mut().memory, start + size);
-            !(LOWEST..HIGHEST).contains(&start) || (memory.map.is_covered(start, end) && memory.own(start, size).is_ok())
-        };
+        let may_copy = |start: u64, size: u64| process.borrow_mut().memory.confirm_at(start, size, Rights::WRITE).is_ok();
         landing::call(buffers, |buffers| call(&mut process.borrow_mut(), buffers), may_copy)
     }
 
     /// Without the lock another thread may have had a piece of memory copied, of which the kernel
     /// found nothing just then: nobody has got the message, and it is sent again.
     fn call_unlocked(&mut self, target: Reference, message: &Message<'_>, buffers: &Buffers<'_>, timeout: u64) -> Result<Received, Status> {
-        let start = buffers.bytes.address();
-        self.set_answer((start, start + buffers.bytes.size() as u64));
+        self.set_answer(range(buffers));
         let result = loop {
             let before = self.memory.pieces_replaced();
             let result = self.unlocked(|| call_in_window(target, message, buffers, timeout));
@@ -94,7 +95,8 @@ impl Process {
         result
     }
 
-    /// Notes where the kernel may write for the caller while it has not the lock.
+    /// Notes where the kernel may write for the caller while it has not the lock: no fork leaves
+    /// that to a child.
     fn set_answer(&mut self, answer: (u64, u64)) {
         if let Some(thread) = self.threads.get_mut(self.caller) {
             thread.answer = answer;
@@ -140,6 +142,12 @@ impl Process {
         let path = place.path.to_vec();
         self.ask_unlocked([place.directory], |[directory]| ask(directory, &path))
     }
+}
+
+/// Where an answer's bytes go: first address and end.
+fn range(buffers: &Buffers<'_>) -> (u64, u64) {
+    let start = buffers.bytes.address();
+    (start, start + buffers.bytes.size() as u64)
 }
 
 /// References that came and are not wanted.

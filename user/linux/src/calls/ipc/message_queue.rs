@@ -24,6 +24,7 @@ use crate::state::queue_notifications::{COOKIE, Effect, Expected, MAIL};
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
+use nacre_abi::Rights;
 use nacre_proto::client::words;
 use nacre_proto::flags::{MSG_DONTWAIT, MSG_MORE, O_CREAT, O_EXCL, SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD};
 use nacre_proto::mailbox::{self, ANY, PRIVILEGED};
@@ -94,6 +95,7 @@ fn wait_for_queue(process: &mut Process, file: &OpenFile, limit: Option<u64>, me
         None => nacre_sys::FOREVER,
         Some(moment) => moment.checked_sub(clock_reading::now(process, REALTIME)?).filter(|left| *left != 0).ok_or(ETIMEDOUT)?,
     };
+    process.memory.confirm(into, Rights::WRITE)?;
     let done = process.exchange_until(left, target, message, Buffers { bytes: SpanMut::from(into), slots: &[] });
     match done {
         // Somebody between us and the service may have taken the answer.

@@ -14,6 +14,7 @@ use crate::services::OWN_POSITION;
 use crate::services::find::PIECE;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::socket_kind::Socket;
+use nacre_abi::Rights;
 use nacre_proto::file;
 use nacre_sys::{Reference, SpanMut};
 use nacre_sys::ipc::{Buffers, Message};
@@ -40,7 +41,12 @@ fn read_anywhere(process: &mut Process, file: &OpenFile, offset: u64, into: &mut
     file.use_once();
     if !file.is_remote() {
         let done = match &file.kind {
-            _ if offset == OWN_POSITION => when_possible(process, file, |process| read_inside(process, file, into)),
+            _ if offset == OWN_POSITION => when_possible(process, file, |process, has_waited| {
+                if has_waited {
+                    process.memory.confirm(into, Rights::WRITE)?;
+                }
+                read_inside(process, file, into)
+            }),
             Kind::Local(local) if file.node().is_some() => proc::open::read_shown(process, local, Some(offset), into),
             _ => Err(ESPIPE),
         };
@@ -69,6 +75,9 @@ fn read_anywhere(process: &mut Process, file: &OpenFile, offset: u64, into: &mut
     }
     let mut done = 0;
     loop {
+        if let Err(error) = process.memory.confirm(&into[done..], Rights::WRITE) {
+            return if done == 0 { Err(error) } else { Ok(done) };
+        }
         let piece = PIECE.min(into.len() - done);
         let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
         match read_piece(process, file, target, at, &mut into[done..done + piece]) {
@@ -98,7 +107,12 @@ fn write_anywhere(process: &mut Process, file: &OpenFile, offset: u64, from: &[u
         if offset != OWN_POSITION {
             return Err(ESPIPE);
         }
-        let done = when_possible(process, file, |process| write_inside(process, file, from));
+        let done = when_possible(process, file, |process, has_waited| {
+            if has_waited {
+                process.memory.confirm(from, Rights::READ)?;
+            }
+            write_inside(process, file, from)
+        });
         // It may have gone to a server meanwhile.
         if !file.is_remote() || done.is_ok() {
             return done;
@@ -174,10 +188,11 @@ fn write_inside(process: &mut Process, file: &OpenFile, from: &[u8]) -> Result<u
 }
 
 /// Carries out an operation on a file inside the process as soon as it can be; `EAGAIN` from it
-/// means that it cannot yet.
-fn when_possible(process: &mut Process, file: &OpenFile, mut operation: impl FnMut(&mut Process) -> Result<usize, Errno>) -> Result<usize, Errno> {
+/// means that it cannot yet. It is told if there was a wait before.
+fn when_possible(process: &mut Process, file: &OpenFile, mut operation: impl FnMut(&mut Process, bool) -> Result<usize, Errno>) -> Result<usize, Errno> {
+    let mut has_waited = false;
     loop {
-        match operation(process) {
+        match operation(process, has_waited) {
             // Without a kernel nobody could end the wait.
             Err(EAGAIN) if !file.is_nonblocking() && process.lock.is_some() => {}
             done => {
@@ -191,6 +206,7 @@ fn when_possible(process: &mut Process, file: &OpenFile, mut operation: impl FnM
         process.me().awaits_pipe = true;
         process.sleep(nacre_sys::FOREVER);
         process.me().awaits_pipe = false;
+        has_waited = true;
         if file.is_remote() {
             return Err(EAGAIN);
         }

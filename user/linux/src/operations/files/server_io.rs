@@ -10,6 +10,7 @@ use crate::process::Process;
 use crate::services::OWN_POSITION;
 use crate::services::find::PIECE;
 use crate::state::files::open_file::OpenFile;
+use nacre_abi::Rights;
 use nacre_proto::channel::{self, Outgoing};
 use nacre_proto::file;
 use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT};
@@ -53,7 +54,10 @@ fn await_event(process: &mut Process, file: &OpenFile, target: Reference, event:
 pub fn read_gently(process: &mut Process, file: &OpenFile, target: Reference, into: &mut [u8]) -> Result<usize, Errno> {
     if file.is_channel() {
         let most = into.len().min(PIECE - BESIDES);
-        let attempt = |_: &mut Process| Ok(channel::receive(target, MSG_DONTWAIT | MSG_BARE, most as u64, 0, 0, &mut into[..most])?.count as usize);
+        let attempt = |process: &mut Process| {
+            process.memory.confirm(into, Rights::WRITE)?;
+            Ok(channel::receive(target, MSG_DONTWAIT | MSG_BARE, most as u64, 0, 0, &mut into[..most])?.count as usize)
+        };
         let count = await_turn(process, file, POLLIN, attempt)?.min(most);
         return Ok(if count == most { count + read_rest(target, &mut into[count..]) } else { count });
     }
@@ -75,6 +79,7 @@ pub fn read_gently(process: &mut Process, file: &OpenFile, target: Reference, in
 fn read_piece_gently(process: &mut Process, file: &OpenFile, target: Reference, into: &mut [u8]) -> Result<usize, Errno> {
     // Another reader can be first; then this waits for what comes next.
     let is_told = await_event(process, file, target, POLLIN)?;
+    process.memory.confirm(into, Rights::WRITE)?;
     let message = Message::new(file::read::LABEL, [OWN_POSITION, into.len() as u64, 0, 0, 0, 0]);
     let most = into.len();
     let received = process.exchange_if(!is_told, target, &message, Buffers { bytes: SpanMut::from(into), slots: &[] })?;

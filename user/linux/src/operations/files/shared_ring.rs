@@ -19,6 +19,7 @@ use crate::state::files::ring_ends::{Joined, SERVICE, Sharing};
 use crate::state::files::socket_kind::Socket;
 use alloc::rc::Rc;
 use core::sync::atomic::Ordering;
+use nacre_abi::Rights;
 use nacre_proto::channel;
 use nacre_proto::flags::{WAY_IN, WAY_OUT};
 use nacre_sys::Code;
@@ -112,7 +113,8 @@ pub fn read_ring(process: &mut Process, file: &OpenFile, into: &mut [u8], dont_w
             Ok(Tried::Waits) => {}
         }
         let is_blocked = |ring: &Ring| ring.is_empty() && ring.users()[1] != 0 && ring.state() == 0;
-        if let Err(error) = wait_at_ring(process, &joined, Side::Arrival, is_blocked) {
+        let waited = wait_at_ring(process, &joined, Side::Arrival, is_blocked);
+        if let Err(error) = waited.and_then(|()| process.memory.confirm(into, Rights::WRITE)) {
             return Some(Err(error));
         }
     }
@@ -159,7 +161,10 @@ pub fn write_ring(process: &mut Process, file: &OpenFile, from: &[u8], dont_wait
             Ok(Tried::ByMessage) if done == 0 => return None,
             Ok(Tried::ByMessage) => return Some(Ok(Written { count: done, has_rest: true })),
             Ok(Tried::Waits) if dont_wait || joined.has_flag(O_NONBLOCK) => Err(EAGAIN),
-            Ok(Tried::Waits) => wait_at_ring(process, &joined, Side::Departure, |ring| !ring.has_room() && ring.users()[0] != 0 && ring.state() & LEFT == 0),
+            Ok(Tried::Waits) => {
+                let is_blocked = |ring: &Ring| !ring.has_room() && ring.users()[0] != 0 && ring.state() & LEFT == 0;
+                wait_at_ring(process, &joined, Side::Departure, is_blocked).and_then(|()| process.memory.confirm(from, Rights::READ))
+            }
             Err(error) => Err(error),
         };
         match waited {

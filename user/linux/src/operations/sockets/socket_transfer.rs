@@ -15,6 +15,7 @@ use crate::state::files::socket_family;
 use crate::state::files::socket_kind::{self, Socket};
 use alloc::vec;
 use alloc::vec::Vec;
+use nacre_abi::Rights;
 use nacre_proto::channel;
 use nacre_proto::client::words;
 use nacre_proto::flags::{MSG_CREDENTIALS, MSG_MORE as MORE_PARTS, SOCK_DGRAM, SOCK_STREAM};
@@ -286,13 +287,18 @@ fn receive_part(process: &mut Process, file: &OpenFile, into: &mut [u8], (most, 
     }
     let records = take(control_size);
     let data = take(count);
-    into[..data.len()].copy_from_slice(data);
+    // Like Linux: what cannot be put anywhere is lost.
+    let reached = process.memory.confirm(&into[..data.len()], Rights::WRITE);
+    if reached.is_ok() {
+        into[..data.len()].copy_from_slice(data);
+    }
     result.records.extend(records);
     for reference in slots.into_iter().take(received.references()).map(EmptySlot::occupied) {
         let record = result.records.get(RECORD * result.files.len()..).unwrap_or_default();
         let file = ancillary_data::open_file(reference, record);
         result.files.push(file);
     }
+    reached?;
     result.count += data.len();
     result.total = result.total.max(total as usize);
     result.is_cut |= flags & MSG_CTRUNC != 0;

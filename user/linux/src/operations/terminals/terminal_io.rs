@@ -17,6 +17,7 @@ use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::terminal_name::{Name, name};
 use crate::state::files::terminal_state::TerminalState;
 use alloc::format;
+use nacre_abi::Rights;
 use nacre_proto::channel::{self, Outgoing, terminal_device, terminal_number};
 use nacre_proto::{file, process as manager, terminal};
 use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT, MSG_OOB, TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND};
@@ -119,9 +120,13 @@ fn await_keys(process: &mut Process, file: &OpenFile, into: &mut [u8]) -> Result
             Ok(0) if has_waited && ready(process, file, POLLIN) & POLLERR != 0 => return Err(EIO),
             done => return done,
         }
-        if file.is_master() {
-            wait_for_one(process, file, POLLIN, FOR_EVER).map_err(restart)?;
-        } else if !await_input(process, file, target, most)? {
+        let has_come = if file.is_master() {
+            wait_for_one(process, file, POLLIN, FOR_EVER).map(|_| true).map_err(restart)?
+        } else {
+            await_input(process, file, target, most)?
+        };
+        process.memory.confirm(into, Rights::WRITE)?;
+        if !has_come {
             // The time has passed: what is there is all.
             let there = terminal::waiting(target)?.count as usize;
             return if there == 0 { Ok(0) } else { keys(process, file, target, &mut into[..most.min(there)]) };

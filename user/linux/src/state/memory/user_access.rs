@@ -11,6 +11,7 @@ use crate::raw::thread_area;
 use crate::raw::thread_block::Block;
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::or_fault;
+use crate::state::memory::mapped_part::{HIGHEST, LOWEST};
 use crate::state::memory::user_faults;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -81,6 +82,25 @@ impl Memory {
         }
         // SAFETY: as above, writable; callers hold one such slice at a time.
         Ok(unsafe { core::slice::from_raw_parts_mut(address as *mut u8, size as usize) })
+    }
+
+    /// Confirms once more bytes that a call is about to read or write, after a wait without the
+    /// library's lock: another thread may have unmapped them, or left them to a fork's child as
+    /// well. The library's own are no part of the map.
+    pub fn confirm(&mut self, bytes: &[u8], rights: Rights) -> Result<(), Errno> {
+        self.confirm_at(bytes.as_ptr() as u64, bytes.len() as u64, rights)
+    }
+
+    /// [`confirm`](Memory::confirm), of bytes that are named by their address.
+    pub fn confirm_at(&mut self, start: u64, size: u64, rights: Rights) -> Result<(), Errno> {
+        if size == 0 {
+            return Ok(());
+        }
+        if !self.map.allows(start, size, rights) {
+            return if (LOWEST..HIGHEST).contains(&start) { Err(EFAULT) } else { Ok(()) };
+        }
+        self.need(start, size, rights)?;
+        if rights.contains(Rights::WRITE) { self.own(start, size) } else { Ok(()) }
     }
 
     /// Touches every page of a range that may be read, so that an answer of a server finds it
