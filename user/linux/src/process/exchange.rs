@@ -144,7 +144,7 @@ impl Process {
     }
 }
 
-/// Where an answer's bytes go: first address and end.
+/// Returns the place of an answer's bytes: first address and end.
 fn range(buffers: &Buffers<'_>) -> (u64, u64) {
     let start = buffers.bytes.address();
     (start, start + buffers.bytes.size() as u64)
