@@ -50,8 +50,8 @@ const FROZEN: [&str; 7] =
 /// Programs that run below a stack of their own as well: what is cut off between a program and who
 /// answers it, through whatever stands between; what a server knows at once of what was closed;
 /// what a guard knows of removed directories; faults that a program takes itself, on pages that a
-/// pager takes away.
-const ALSO: [(&str, &str); 14] = [
+/// pager takes away; more memory than a pager has.
+const ALSO: [(&str, &str); 15] = [
     ("cut-off-waits", "process trace -q"),
     ("cut-off-waits", "share-cpu process trace -q"),
     ("cut-off-waits", "process share-cpu guard --policy=/tests/policy trace -q"),
@@ -66,6 +66,7 @@ const ALSO: [(&str, &str); 14] = [
     ("user-faults", PAGED[0]),
     ("user-faults-calls", PAGED[0]),
     ("user-faults-write", PAGED[1]),
+    ("mmap-reserved", PAGED[0]),
 ];
 
 /// Parts that a rebuilt tree leaves out, each with a program that must notice. Without that the

@@ -32,7 +32,7 @@ const RECENT: usize = 32;
 pub const MIN_FRAMES: usize = 2 * RECENT;
 /// Pages that come together: those that nobody has touched yet, if there are frames for them, and
 /// those that left together.
-const CLUSTER: u64 = 8;
+pub(crate) const CLUSTER: u64 = 8;
 /// Frames that are tried before the store is taken for full.
 const TRIES: usize = 64;
 

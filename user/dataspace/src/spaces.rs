@@ -8,6 +8,7 @@
 mod pins;
 mod saving;
 mod stacking;
+mod unpaid;
 
 use crate::bank::{Bank, Trouble};
 use crate::extents::Extents;
@@ -19,6 +20,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
+use unpaid::Paid;
 
 /// Snapshots below a dataspace, at most. One more copy first takes all that lies below.
 const MAX_DEPTH: usize = 3;
@@ -37,6 +39,8 @@ struct Node {
     above: Vec<u64>,
     /// A dataspace of the manager below, which has pages that left this one.
     below: Option<u64>,
+    /// What is promised of it; `None`: all.
+    paid: Option<Paid>,
 }
 
 /// Banks, one for each manager, and the dataspaces in them. A dataspace is named by its first page.
@@ -47,12 +51,14 @@ pub struct Spaces<H, S, P> {
     buffer: Box<Page>,
     /// Pages that neither manager of their dataspace could take.
     stranded: BTreeMap<u64, Vec<u8>>,
+    /// Addresses left for dataspaces whose pages are not promised.
+    unpaid_left: u64,
 }
 
 impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
     /// Makes an empty set of dataspaces over these banks. Pages have numbers below `pages`.
     pub fn new(banks: Vec<Bank<H, S, P>>, pages: u64) -> Spaces<H, S, P> {
-        Spaces { banks, nodes: BTreeMap::new(), extents: Extents::new(pages), buffer: Box::new([0; PAGE]), stranded: BTreeMap::new() }
+        Spaces { banks, nodes: BTreeMap::new(), extents: Extents::new(pages), buffer: Box::new([0; PAGE]), stranded: BTreeMap::new(), unpaid_left: pages / unpaid::PART }
     }
 
     /// The bank of a manager.
@@ -89,7 +95,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
     /// Makes a dataspace of zeros.
     pub fn create(&mut self, manager: usize, count: u64) -> Result<u64, Trouble> {
         let (start, room) = self.reserve(manager, count)?;
-        self.nodes.insert(start, Node { manager, end: start + count, room, source: None, above: Vec::new(), below: None });
+        self.nodes.insert(start, Node { manager, end: start + count, room, source: None, above: Vec::new(), below: None, paid: None });
         Ok(start)
     }
 
@@ -115,6 +121,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
 
     /// Makes a dataspace longer or shorter. What is added is zeros.
     pub fn resize(&mut self, space: u64, count: u64) -> Result<(), Trouble> {
+        self.pay_whole(space)?;
         let old = self.pages(space).map_or(0, |pages| pages.end - pages.start);
         self.resize_below(space, count.max(old))?;
         let done = self.resize_alone(space, count);
@@ -158,8 +165,13 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         Ok(())
     }
 
-    /// Frees pages that no node has, and their addresses up to `room`.
+    /// Frees pages that no node has, all of which were promised, and their addresses up to `room`.
     fn give_back(&mut self, manager: usize, pages: Range<u64>, room: u64) {
+        self.banks[manager].release(pages.end - pages.start);
+        self.give_addresses(manager, pages, room);
+    }
+
+    fn give_addresses(&mut self, manager: usize, pages: Range<u64>, room: u64) {
         self.banks[manager].unpin(pages.clone());
         // Pages that the machine does not let go of keep their addresses: nobody else may find what
         // is in them.
@@ -167,14 +179,18 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
             self.banks[manager].end_home(pages.clone());
             self.extents.give(pages.start, room - pages.start);
         }
-        self.banks[manager].release(pages.end - pages.start);
     }
 
     /// Deletes a dataspace.
     pub fn delete(&mut self, space: u64) {
         self.drop_below(space);
+        let counted = self.counted(space);
         let Some(node) = self.nodes.remove(&space) else { return };
-        self.give_back(node.manager, space..node.end, node.room);
+        self.banks[node.manager].release(counted);
+        if node.paid.is_some() {
+            self.unpaid_left += node.end - space;
+        }
+        self.give_addresses(node.manager, space..node.end, node.room);
         if let Some(source) = node.source {
             self.leave(source, space);
         }
@@ -277,6 +293,8 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
             return Err(Trouble::Lost);
         }
         let (manager, has_source) = (node.manager, node.source.is_some());
+        self.pay(space, page)?;
+        let node = &self.nodes[&space];
         let end = if has_source || node.below.is_some() { page + 1 } else { node.end };
         if !self.banks[manager].has(page) {
             let come = self.raise(space, page - space).and_then(|is_raised| Ok(is_raised || has_source && self.pull(space, page - space)?));
@@ -293,6 +311,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         let (manager, source) = (node.manager, node.source);
         self.clear_below(space, pages.clone())?;
         self.banks[manager].forget(pages.clone())?;
+        self.release_cleared(space, &pages);
         if let Some(source) = source {
             pages.clone().for_each(|page| self.banks[manager].adopt_blank(page));
             pages.for_each(|page| self.drop_if_unwanted(source, page - space));
@@ -314,6 +333,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
             // A snapshot takes the frames, which belong to the dataspace.
             return Err(Trouble::Refused);
         }
+        self.pay_whole(space)?;
         let lower = self.lower(space);
         self.take_out(space)?;
         if self.depth(space) >= MAX_DEPTH {
@@ -345,7 +365,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         }
         self.banks[manager].rename(space..end, snapshot);
         let above = alloc::vec![space];
-        self.nodes.insert(snapshot, Node { manager, end: snapshot + (end - space), room, source, above, below: None });
+        self.nodes.insert(snapshot, Node { manager, end: snapshot + (end - space), room, source, above, below: None, paid: None });
         if let Some(node) = source.and_then(|source| self.nodes.get_mut(&source)) {
             node.above.iter_mut().filter(|one| **one == space).for_each(|one| *one = snapshot);
         }
@@ -379,6 +399,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         if from == manager {
             return Ok(());
         }
+        self.pay_whole(space)?;
         let bank = self.banks.get_mut(manager).ok_or(Trouble::Refused)?;
         if !bank.promise(count) {
             return Err(Trouble::Full);

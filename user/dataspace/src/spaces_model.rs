@@ -50,9 +50,10 @@ fn step(spaces: &mut Tested, plain: &mut BTreeMap<u64, Vec<Page>>, random: &mut 
     match random.below(40) {
         0 | 1 if plain.len() < 6 => {
             let count = 1 + random.below(24);
-            let made = spaces.create(manager, count as u64).ok()?;
+            let is_paid = random.below(2) > 0;
+            let made = if is_paid { spaces.create(manager, count as u64) } else { spaces.create_unpaid(manager, count as u64) }.ok()?;
             assert!(plain.insert(made, vec![[0; PAGE]; count]).is_none());
-            Some("create")
+            Some(if is_paid { "create" } else { "create unpaid" })
         }
         _ if count == 0 => None,
         2 => {
@@ -130,12 +131,15 @@ fn run(seed: u64, refuses: bool) -> BTreeMap<&'static str, usize> {
 #[test]
 fn dataspaces_hold_what_was_written_whoever_manages_them() {
     let seeds: u64 = std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(12);
+    let mut unpaid = 0;
     for seed in 0..seeds {
         let done = run(seed, seed % 3 == 2);
-        for name in ["create", "delete", "copy", "transfer", "place", "resize", "clear", "read", "write"] {
+        unpaid += done.get("create unpaid").unwrap_or(&0);
+        for name in ["delete", "copy", "transfer", "place", "resize", "clear", "read", "write"] {
             assert!(done.get(name).is_some_and(|count| *count > 0), "seed {seed}: {done:?}");
         }
     }
+    assert!(unpaid > 0);
 }
 
 #[test]
@@ -217,4 +221,26 @@ fn a_manager_is_put_under_another_and_taken_out_again() {
         let (manager, frame) = reach(&mut spaces, page, false).unwrap();
         assert_eq!(spaces.bank_mut(manager).unwrap().hands().frames[frame], [7 + page as u8 % 5; PAGE]);
     }
+}
+
+#[test]
+fn what_is_not_promised_is_paid_for_when_it_is_touched() {
+    let mut spaces = spaces(1);
+    let (most, count) = (spaces.bank(0).unwrap().most(), 1 << 18);
+    assert_eq!(spaces.create(0, count), Err(Trouble::Full));
+    let space = spaces.create_unpaid(0, count).unwrap();
+    assert!(spaces.create_unpaid(0, count).is_err(), "half of what is left at most");
+    for at in (0..count).step_by(1 << 13) {
+        reach(&mut spaces, space + at, true).unwrap();
+    }
+    assert_eq!((spaces.bank(0).unwrap().promised(), spaces.counted(space)), (32 * 8, 32 * 8));
+    assert_eq!((spaces.copy(space, 0), spaces.transfer(space, 1)), (Err(Trouble::Full), Err(Trouble::Full)));
+    spaces.clear(space, space + 1..space + count / 2).unwrap();
+    assert_eq!(spaces.counted(space), 17 * 8, "the first cluster is still needed");
+    let found = (0..count).step_by(8).map(|at| reach(&mut spaces, space + at, false)).find_map(Result::err);
+    assert_eq!((found, spaces.bank(0).unwrap().promised()), (Some(Trouble::Full), most / 8 * 8));
+    assert!(reach(&mut spaces, space, true).is_ok(), "what is paid for is there");
+    spaces.delete(space);
+    let bank = spaces.bank(0).unwrap();
+    assert_eq!((bank.promised(), bank.population(), spaces.create_unpaid(0, count).is_ok()), (0, (0, 0), true));
 }

@@ -63,6 +63,7 @@ impl Keeper {
 
     /// Attaches a dataspace: the region, and the port that keeps the attachment.
     pub(crate) fn add_attachment(&mut self, dataspace: u64, reads: bool, owns: bool) -> Result<(OwnedReference, OwnedReference), Errno> {
+        self.pay_whole(dataspace)?;
         let pool = self.dataspaces.get(&dataspace).ok_or(Errno::EIO)?.pool;
         self.attachments.check(pool, MAX_DATASPACES)?;
         let key = self.key();
@@ -116,6 +117,7 @@ impl Keeper {
 
     /// Moves a dataspace: it is not shown meanwhile, so those who use it wait for us.
     fn move_to(&mut self, key: u64, (manager, lower): (usize, Option<usize>)) -> Result<(), Errno> {
+        self.pay_whole(key)?;
         let dataspace = self.dataspaces.get_mut(&key).ok_or(Errno::EIO)?;
         dataspace.shown.hide();
         let moved = self.spaces.place(dataspace.space, manager, lower).map_err(errno);
@@ -185,6 +187,7 @@ impl Server for Keeper {
         self.check_supports(from, DATASPACE_COPY)?;
         self.check_supports(manager, DATASPACE_COPY)?;
         let pages = self.pages_of(dataspace)?;
+        self.pay_whole(self.key_of(request))?;
         let copy = self.add_dataspace(pool, pages.end - pages.start, |spaces| spaces.copy(space, manager))?;
         let reference = self.own_reference(copy).inspect_err(|_| self.remove_dataspace(copy))?;
         copy::Output { size: self.capacity_of(copy)?, dataspace: reference.into() }.now()

@@ -12,6 +12,7 @@ use crate::pools::Pools;
 use crate::shares::Ports;
 use crate::tally::Tally;
 use crate::tables::{PAGES, Shown, Tables, Top};
+use crate::unpaid::Unpaid;
 use crate::words::{DATA, READ, SHARED, key};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -92,6 +93,8 @@ pub struct Keeper {
     pub(crate) tally: Tally,
     /// Dataspaces that have a name: by pool, manager and name.
     pub(crate) names: BTreeMap<Name, u64>,
+    /// Segments whose pages their pools have once they are touched.
+    pub(crate) unpaid: Unpaid,
     /// Dataspaces that outlive this program.
     pub(crate) lasting: Lasting,
     /// Dataspaces that show files.
@@ -124,6 +127,7 @@ impl Keeper {
             attachments: Attachments::default(),
             tally: Tally::default(),
             names: BTreeMap::new(),
+            unpaid: Unpaid::default(),
             lasting: Lasting::default(),
             files: MappedFiles::default(),
             next_key: FIRST_POOL,
@@ -189,8 +193,11 @@ impl Keeper {
 
     /// Brings a page; false: there is none, or it cannot be had.
     fn fault(&mut self, page: u64, needed: u64) -> bool {
-        let Some(manager) = self.spaces.at(page).and_then(|space| self.spaces.manager(space)) else { return false };
-        let brought = self.spaces.fault(page, Rights(needed).contains(Rights::WRITE)).is_ok();
+        let Some(space) = self.spaces.at(page) else { return false };
+        let Some(manager) = self.spaces.manager(space) else { return false };
+        let may_come = self.check_due(space, page..page + 1).is_ok();
+        let brought = may_come && self.spaces.fault(page, Rights(needed).contains(Rights::WRITE)).is_ok();
+        self.recount(space);
         if let Some(random) = &mut self.chaos {
             self.spaces.disturb(manager, random, DISTURBED);
         }
@@ -281,21 +288,24 @@ impl Keeper {
 
     /// Pages that no region shows any more.
     pub(crate) fn free(&mut self, pool: u64, space: u64) {
-        let count = self.spaces.pages(space).map_or(0, |pages| pages.end - pages.start);
+        self.unpaid.remove(&space);
+        let count = self.spaces.counted(space);
         self.spaces.delete(space);
         self.pools.count(pool, -(count as i64));
     }
 
-    /// Makes a dataspace in a pool. `make` makes what is in it.
+    /// Makes a dataspace in a pool, which may have `count` more pages. `make` makes what is in it.
     pub(crate) fn add_dataspace(&mut self, pool: u64, count: u64, make: impl FnOnce(&mut AnySpaces) -> Result<u64, Trouble>) -> Result<u64, Errno> {
         self.tally.check(pool, MAX_DATASPACES)?;
         self.pools.check(pool, count)?;
         let (key, shown) = (self.key(), Shown::new()?);
         let ports = Ports::new(key, self.set.handle())?;
         let space = make(&mut self.spaces).map_err(errno)?;
-        self.pools.count(pool, count as i64);
+        let (length, counted) = (self.spaces.pages(space).map_or(0, |pages| pages.end - pages.start) * PAGE_SIZE, self.spaces.counted(space));
+        self.note_unpaid(pool, space);
+        self.pools.count(pool, counted as i64);
         self.tally.add(pool, key);
-        self.dataspaces.insert(key, Dataspace { pool, home: pool, space, shown, region: None, ports, name: None, length: count * PAGE_SIZE });
+        self.dataspaces.insert(key, Dataspace { pool, home: pool, space, shown, region: None, ports, name: None, length });
         self.show(key).inspect_err(|_| self.remove_dataspace(key))?;
         Ok(key)
     }
@@ -379,6 +389,7 @@ impl Keeper {
 impl Keeper {
     /// Gives a dataspace so many pages.
     pub(crate) fn set_pages(&mut self, key: u64, count: u64) -> Result<(), Errno> {
+        self.pay_whole(key)?;
         let now = self.pages_of(self.dataspaces.get(&key).ok_or(Errno::EIO)?)?;
         match count.cmp(&(now.end - now.start)) {
             Ordering::Greater => self.grow(key, count)?,
@@ -395,15 +406,19 @@ impl memory::Server for Keeper {
         if flags & SEGMENT_OBJECTS != 0 && request.word() & DATA != 0 {
             return Err(Errno::EACCES);
         }
-        // Pages of managers come when they are touched, and are promised to nobody beyond what the
-        // pool has.
+        // Pages of managers come when they are touched. They are promised beforehand, unless more
+        // is wanted than there may be.
+        let is_unpaid = flags & SEGMENT_OVERCOMMIT != 0;
         let flags = flags & !(SEGMENT_PROMISED | SEGMENT_OVERCOMMIT);
         if flags != SEGMENT_PAGEABLE {
             let made = memory::segment_create(self.pools.real(pool)?, size, flags)?;
             return segment_create::Output { size: made.size, holds: made.holds & SEGMENT_OBJECTS, segment: made.segment.into(), region: made.region.into() }.now();
         }
         let count = pages(size)?;
-        let key = self.add_dataspace(pool, count, |spaces| spaces.create(0, count))?;
+        let key = match is_unpaid {
+            true => self.add_dataspace(pool, 0, |spaces| spaces.create_unpaid(0, count))?,
+            false => self.add_dataspace(pool, count, |spaces| spaces.create(0, count))?,
+        };
         let (segment, region) = self.segment_references(key).inspect_err(|_| self.remove_dataspace(key))?;
         segment_create::Output { size: count * PAGE_SIZE, holds: SEGMENT_PAGEABLE, segment: segment.into(), region: region.into() }.now()
     }

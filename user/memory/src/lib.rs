@@ -26,6 +26,7 @@ mod pins;
 mod remote_file;
 mod segments;
 mod tally;
+mod unpaid;
 mod words;
 
 pub use remote_file::RemoteFile;

@@ -59,7 +59,13 @@ impl Keeper {
         let (space, pages) = self.part_of(request, offset, size)?;
         let manager = self.spaces.manager(space).ok_or(Errno::EIO)?;
         let before = self.spaces.bank(manager).map_or(alloc::vec::Vec::new(), |bank| bank.pinned_in(pages.clone()));
-        if let Err(trouble) = self.spaces.pin(space, pages.clone(), flags & PIN_LATER != 0) {
+        let is_later = flags & PIN_LATER != 0;
+        if !is_later {
+            self.check_due(space, pages.clone())?;
+        }
+        let pinned = self.spaces.pin(space, pages.clone(), is_later);
+        self.recount(space);
+        if let Err(trouble) = pinned {
             for page in pages.filter(|page| before.binary_search(page).is_err()) {
                 self.spaces.unpin(space, page..page + 1);
             }

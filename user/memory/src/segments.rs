@@ -41,6 +41,7 @@ impl segment::Server for Keeper {
             return Err(Errno::EOPNOTSUPP);
         }
         self.spaces.clear(pages.start, pages.start + offset / PAGE_SIZE..pages.start + end / PAGE_SIZE).map_err(|_| Errno::EAGAIN)?;
+        self.recount(pages.start);
         self.note_change(key);
         clear::Output::default().now()
     }

@@ -38,7 +38,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         for (place, number) in &saved.pages {
             self.banks[manager].restore(start + place, *number);
         }
-        self.nodes.insert(start, Node { manager, end: start + saved.count, room, source: None, above: Vec::new(), below: None });
+        self.nodes.insert(start, Node { manager, end: start + saved.count, room, source: None, above: Vec::new(), below: None, paid: None });
         Ok(start)
     }
 

@@ -40,6 +40,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         if manager == lower {
             return Err(Trouble::Refused);
         }
+        self.pay_whole(space)?;
         let below = self.create(lower, pages.end - pages.start)?;
         if let Some(node) = self.nodes.get_mut(&space) {
             node.below = Some(below);

@@ -71,7 +71,11 @@ impl Part {
 
     fn replace_shown(&mut self, rights: Rights, copies: bool) -> Result<(), Errno> {
         let MappingState { start, size, .. } = self.state;
-        let segment = if copies { Segment::filled(size)? } else { Segment::pageable(size)? };
+        let segment = match copies {
+            true => Segment::filled(size)?,
+            // It may have been more than is promised to anybody.
+            false => Segment::pageable(size).or_else(|_| Segment::overcommitted(size))?,
+        };
         if copies {
             // From now on other threads that write wait for the lock.
             self.protect(read_only(rights).union(Rights::READ))?;
