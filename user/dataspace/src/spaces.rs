@@ -39,7 +39,7 @@ struct Node {
     above: Vec<u64>,
     /// A dataspace of the manager below, which has pages that left this one.
     below: Option<u64>,
-    /// What is promised of it; `None`: all.
+    /// Clusters that are promised; `None`: all.
     paid: Option<Paid>,
 }
 

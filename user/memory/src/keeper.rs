@@ -12,7 +12,6 @@ use crate::pools::Pools;
 use crate::shares::Ports;
 use crate::tally::Tally;
 use crate::tables::{PAGES, Shown, Tables, Top};
-use crate::unpaid::Unpaid;
 use crate::words::{DATA, READ, SHARED, key};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -93,8 +92,9 @@ pub struct Keeper {
     pub(crate) tally: Tally,
     /// Dataspaces that have a name: by pool, manager and name.
     pub(crate) names: BTreeMap<Name, u64>,
-    /// Segments whose pages their pools have once they are touched.
-    pub(crate) unpaid: Unpaid,
+    /// Segments that are not promised whole, by their dataspaces in `spaces`: their pools, and the
+    /// pages that these have of them.
+    pub(crate) unpaid: BTreeMap<u64, (u64, u64)>,
     /// Dataspaces that outlive this program.
     pub(crate) lasting: Lasting,
     /// Dataspaces that show files.
@@ -127,7 +127,7 @@ impl Keeper {
             attachments: Attachments::default(),
             tally: Tally::default(),
             names: BTreeMap::new(),
-            unpaid: Unpaid::default(),
+            unpaid: BTreeMap::new(),
             lasting: Lasting::default(),
             files: MappedFiles::default(),
             next_key: FIRST_POOL,

@@ -2,13 +2,8 @@
 //! touches them.
 
 use crate::keeper::{Dataspace, Keeper, errno};
-use alloc::collections::BTreeMap;
 use core::ops::Range;
 use nacre_proto::Errno;
-
-/// Segments that are not promised whole, by their dataspaces in `Spaces`: their pools, and the
-/// pages that these have of them.
-pub(crate) type Unpaid = BTreeMap<u64, (u64, u64)>;
 
 impl Keeper {
     /// Notes that a new dataspace is not promised whole, if it is so.
