@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::control::arguments::{FreezeArguments, ImageInfoArguments, KillArguments, PsArguments};
+use crate::control::arguments::{ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, PsArguments};
 use crate::failure::STATUSES;
 use crate::store;
 
@@ -67,6 +67,8 @@ pub enum Task {
     Ps(PsArguments),
     /// Freeze a running environment (one below `checkpoint`) into an image
     Freeze(FreezeArguments),
+    /// Make copies of a running environment (one below `checkpoint`), in the same machine
+    Fork(ForkArguments),
     /// Send a signal to a machine's first process, or end the machine
     Kill(KillArguments),
     /// Show what is in an image

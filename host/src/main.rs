@@ -34,7 +34,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use cli::{Cli, Task};
-use control::{image, tasks};
+use control::{fork, image, tasks};
 use failure::{Class, Outcome};
 use tree::Tree;
 
@@ -61,6 +61,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
         Task::Man(arguments) => return describe::manual_pages(arguments),
         Task::Ps(arguments) => return tasks::ps(arguments),
         Task::Freeze(arguments) => return tasks::freeze(arguments),
+        Task::Fork(arguments) => return fork::fork(arguments),
         Task::Kill(arguments) => return tasks::kill(arguments),
         Task::ImageInfo(arguments) => return image::image_info(arguments),
         _ => {}

@@ -17,7 +17,7 @@ pub struct PsArguments {
 /// Arguments of `freeze`.
 #[derive(Args, Debug)]
 pub struct FreezeArguments {
-    /// The machine
+    /// The machine, or a copy in it: NAME.1
     #[arg(value_name = "NAME")]
     pub name: String,
     /// The image to write (default: NAME.image); one that is there stays until the new one is whole
@@ -31,16 +31,36 @@ pub struct FreezeArguments {
     pub quiet: bool,
 }
 
+/// Arguments of `fork`.
+#[derive(Args, Debug)]
+pub struct ForkArguments {
+    /// The machine, or a copy in it: NAME.1
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Number of copies
+    #[arg(value_name = "N", default_value_t = 1)]
+    pub count: u64,
+    /// What each copy reads from the console, and a newline; nothing comes behind it
+    #[arg(short, long, value_name = "TEXT")]
+    pub input: Option<String>,
+    /// End when all copies have ended, with the first status that is not 0
+    #[arg(short, long)]
+    pub wait: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `kill`.
 #[derive(Args, Debug)]
 pub struct KillArguments {
-    /// The machine
+    /// The machine, or a copy in it: NAME.1
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Number of the signal that its first process gets
     #[arg(short, long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub signal: u32,
-    /// End the machine, whatever runs in it
+    /// End the machine or the copy, whatever runs in it
     #[arg(long)]
     pub now: bool,
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::client::{About, ask};
 use super::desk::END;
+use super::fork::target;
 use super::names;
 use super::arguments::{FreezeArguments, KillArguments, PsArguments};
 use crate::failure::{Class, Context, Failure, Outcome};
@@ -20,6 +21,8 @@ const KILL: u64 = 3;
 const ENDS: u64 = 1;
 /// Linux's errno of what nobody knows how to do.
 const ENOSYS: u32 = 38;
+/// Linux's errno of an environment that is not there.
+const ESRCH: u32 = 3;
 /// Time for which a machine may be silent when it is listed.
 const LIST_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -84,7 +87,8 @@ fn to_table(all: &[Listed]) -> String {
             let depth = row.field(0).matches('/').count();
             let own = row.field(0).rsplit('/').next().unwrap_or_default();
             let what = if row.field(1) == "process" { format!("{own} {}", row.field(2)) } else { row.field(2).to_string() };
-            text += &format!("{:<16} {:<5} {:>9} {:>9}  {}{what}\n", "", row.field(3), bytes(row.field(4)), seconds(row.field(5)), "  ".repeat(depth + 1));
+            let copy = if row.field(1) == "copy" { row.field(0).rsplit_once('.').map(|(_, number)| format!("{}.{number}", listed.name)) } else { None };
+            text += &format!("{:<16} {:<5} {:>9} {:>9}  {}{what}\n", copy.unwrap_or_default(), row.field(3), bytes(row.field(4)), seconds(row.field(5)), "  ".repeat(depth + 1));
         }
         if !listed.is_whole {
             text += &format!("{:<16} (did not answer in full)\n", "");
@@ -152,29 +156,37 @@ pub fn freeze(arguments: &FreezeArguments) -> Outcome<i32> {
 
 fn freeze_into(arguments: &FreezeArguments, partial: &Path) -> Outcome<u64> {
     let mut file = File::create(partial).context(Class::File, || format!("cannot write {}", partial.display()))?;
+    let target = target(&arguments.name);
     let mut size = 0;
-    let (_, errno) = ask(&arguments.name, (FREEZE, if arguments.end { ENDS } else { 0 }, b""), None, |bytes| {
+    let (_, errno) = ask(target.machine, (FREEZE, target.flags | if arguments.end { ENDS } else { 0 }, b""), None, |bytes| {
         size += bytes.len() as u64;
         file.write_all(bytes)
     })?;
     match errno {
         Some(0) if size > 0 => file.sync_all().context(Class::File, || format!("cannot write {}", partial.display())).map(|()| size),
         Some(ENOSYS) => Err(Failure::new(Class::Usage, format!("nothing in the machine {} can be frozen", arguments.name)).remedy("start the program below `checkpoint`: nacre run checkpoint PROGRAM")),
+        Some(ESRCH) => Err(no_copy(&arguments.name)),
         Some(_) => Err(Failure::new(Class::Guest, "the environment could not be frozen; the machine said why")),
         None => Err(Failure::new(Class::Guest, "the machine ended before the image was whole")),
     }
 }
 
+fn no_copy(name: &str) -> Failure {
+    Failure::new(Class::Usage, format!("there is no environment {name}")).remedy("`nacre ps` lists them")
+}
+
 /// Sends a signal to the first process of a machine, or ends the machine.
 pub fn kill(arguments: &KillArguments) -> Outcome<i32> {
-    if arguments.now {
+    let target = target(&arguments.name);
+    if arguments.now && target.flags == 0 {
         return ask(&arguments.name, (END, 0, b""), None, |_| Ok(())).map(|_| 0);
     }
     let signal = arguments.signal.to_string();
-    let (_, errno) = ask(&arguments.name, (KILL, 0, signal.as_bytes()), Some(LIST_PATIENCE), |_| Ok(()))?;
+    let (_, errno) = ask(target.machine, (KILL, target.flags | if arguments.now { ENDS } else { 0 }, signal.as_bytes()), Some(LIST_PATIENCE), |_| Ok(()))?;
     match errno {
         // It may have ended by that.
         Some(0) | None => Ok(0),
+        Some(ESRCH) if target.flags != 0 => Err(no_copy(&arguments.name)),
         Some(ENOSYS) => Err(Failure::new(Class::Usage, format!("the machine {} has no processes", arguments.name)).remedy("end the machine with --now")),
         Some(errno) => Err(Failure::new(Class::Guest, format!("the signal could not be sent (errno {errno})"))),
     }

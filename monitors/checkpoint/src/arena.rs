@@ -11,30 +11,55 @@ use nacre_rt::memory::Segment;
 use nacre_snapshot::Access;
 use nacre_sys::{OwnedReference, OwnedRegion, Reference, Region, Space, Window, call_within};
 
-/// First address of the arena.
-pub const START: u64 = 0x1800_0000_0000;
+/// First address of the first arena.
+const START: u64 = 0x1800_0000_0000;
+/// First address behind the last arena.
+const END: u64 = nacre_rt::memory::HEAP_START;
 /// Bytes behind the arena: two pages for states, one for references of ours.
 const DESK: u64 = 3 * PAGE_SIZE;
+/// Arenas begin at multiples of this.
+const ALIGNMENT: u64 = 1 << 30;
 
-/// The arena.
+/// The arena. Its memory goes back when it is dropped.
 pub struct Arena {
     all: Window,
+    start: u64,
     size: u64,
     free: Extents,
+    _memory: Segment,
 }
 
 impl Arena {
-    /// Takes memory for an environment of `size` bytes, whole pages, for as long as this program
-    /// runs, and `tables` pages for tables of spaces that are made anew.
-    pub fn take(size: u64, tables: u64) -> Result<Arena, Errno> {
+    /// Takes memory for an environment of `size` bytes, whole pages, and `tables` pages for tables of
+    /// spaces that are made anew. `place` is the number of the environment: no two arenas of one
+    /// program have the same, and all have the same size.
+    pub fn take(place: u64, size: u64, tables: u64) -> Result<Arena, Errno> {
         let total = tables.checked_mul(PAGE_SIZE).and_then(|tables| tables.checked_add(size + DESK)).ok_or(Errno::ENOMEM)?;
-        let (start, _) = Segment::map(START, total, Rights::OBJECTS.union(Rights::EXECUTE))?.leak();
+        let start = Arena::address(place, total).ok_or(Errno::ENOMEM)?;
+        let memory = Segment::map(start, total, Rights::OBJECTS.union(Rights::EXECUTE))?;
         let free = Extents::new(size / PAGE_SIZE);
-        let arena = Arena { all: Window::new(start, total).ok_or(Errno::ENOMEM)?, size, free };
+        let arena = Arena { all: Window::new(start, total).ok_or(Errno::ENOMEM)?, start, size, free, _memory: memory };
         for number in 0..3 {
             Reference::create(arena.slots() + 64 * number)?;
         }
         Ok(arena)
+    }
+
+    /// Returns the address of an arena; none if there are no addresses left.
+    fn address(place: u64, size: u64) -> Option<u64> {
+        let distance = size.checked_add(ALIGNMENT)?.checked_next_multiple_of(ALIGNMENT)?;
+        let start = distance.checked_mul(place)?.checked_add(START)?;
+        (start.checked_add(distance)? <= END).then_some(start)
+    }
+
+    /// First address.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Takes everything back: nothing in it runs any more.
+    pub fn reclaim(&self) {
+        let _ = nacre_sys::memory::reclaim(self.start, self.size);
     }
 
     /// Returns the number of bytes that the environment can have.
@@ -44,7 +69,7 @@ impl Arena {
 
     /// Address of two pages for states.
     pub fn buffer(&self) -> u64 {
-        START + self.size
+        self.start + self.size
     }
 
     /// Address of three references of ours.
@@ -82,7 +107,7 @@ impl Arena {
     /// A region of a part of the arena.
     pub fn region(&self, offset: u64, size: u64, holds_objects: bool) -> Result<OwnedRegion, Errno> {
         let rights = if holds_objects { Rights::ALL } else { Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE) };
-        Ok(OwnedRegion::new(Space::OWN, START + offset, size, rights, Reference::NONE)?)
+        Ok(OwnedRegion::new(Space::OWN, self.start + offset, size, rights, Reference::NONE)?)
     }
 }
 
@@ -94,15 +119,15 @@ impl Access for Arena {
     }
 
     fn read(&mut self, address: u64) -> u64 {
-        self.all.read_word(address.wrapping_sub(START)).unwrap_or(0)
+        self.all.read_word(address.wrapping_sub(self.start)).unwrap_or(0)
     }
 
     fn write(&mut self, address: u64, value: u64) {
-        let _ = self.all.write_word(address.wrapping_sub(START), value);
+        let _ = self.all.write_word(address.wrapping_sub(self.start), value);
     }
 
     fn read_page(&mut self, address: u64, into: &mut [u8]) {
-        let _ = self.all.read(address.wrapping_sub(START), into);
+        let _ = self.all.read(address.wrapping_sub(self.start), into);
     }
 }
 
@@ -124,7 +149,7 @@ impl Piece {
     /// Takes zeroed memory, whole pages, for which this pool has paid.
     pub fn take(arena: &mut Arena, size: u64, pool: u64, holds_objects: bool) -> Result<Piece, Errno> {
         let offset = arena.free.take(size / PAGE_SIZE).ok_or(Errno::ENOMEM)? * PAGE_SIZE;
-        let made = nacre_sys::memory::clear(START + offset, size).map_err(Errno::from).and_then(|()| arena.region(offset, size, holds_objects));
+        let made = nacre_sys::memory::clear(arena.start + offset, size).map_err(Errno::from).and_then(|()| arena.region(offset, size, holds_objects));
         match made {
             Ok(region) => Ok(Piece { offset, size, pool, holds_objects, region }),
             Err(errno) => {

@@ -20,7 +20,7 @@ const KIND: u64 = 0o170000;
 const PART: usize = 16384;
 
 /// Paths that an environment may have changed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Changes {
     paths: BTreeSet<Vec<u8>>,
     is_incomplete: bool,

@@ -1,37 +1,78 @@
-//! Commands of whoever runs the system: we freeze, and pass everything else on to those who attend
-//! in the environment. Their seats are frozen with it.
+//! Commands of whoever runs the system: we freeze and fork, and pass everything else on to those
+//! who attend in the environment that is meant. Their seats are frozen with it.
 
 use crate::outside::{Outside, Parts, What};
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::rc::Rc;
+use alloc::string::String;
 use alloc::vec::Vec;
+use core::cell::RefCell;
 use nacre_control::attendance::Told;
 use nacre_control::{Attendance, Command, Record, Seats, record};
 use nacre_proto::flags::COMMAND_LIST;
 use nacre_proto::{Errno, Request, control};
 use nacre_sys::{OwnedReference, PortSet, Reference};
 
-/// Word of the port at which we are told of commands. It is no entry.
+/// Word of the port at which we are told of commands. It is no entry of any environment.
 pub const COMMANDED: u64 = crate::outside::WAKE - 1;
-/// Place of the environment in our part of a list.
-const PLACE: &str = "0";
 /// Result of what was done as asked.
 const DONE: Errno = Errno(0);
 
-/// Our seat, if anybody gives commands, and those within.
-#[derive(Default)]
-pub struct Commands {
-    outside: Option<Attendance>,
-    seats: Seats<Told>,
+/// Our seat outside, if anybody gives commands.
+pub struct Desk {
+    attendance: Option<Attendance>,
+    /// Commands that several environments carry out: how many have not done so yet.
+    shared: RefCell<BTreeMap<u64, usize>>,
 }
 
-impl Commands {
+impl Desk {
     /// Attends outside.
-    pub fn start(&mut self, set: PortSet) {
-        self.outside = Attendance::start(set, COMMANDED);
+    pub fn start(set: PortSet) -> Desk {
+        Desk { attendance: Attendance::start(set, COMMANDED), shared: RefCell::default() }
     }
 
     /// Takes the next command.
     pub fn take(&self) -> Option<Command> {
-        self.outside.as_ref()?.take()
+        self.attendance.as_ref()?.take()
+    }
+
+    /// A command is done when so many have done it.
+    pub fn share(&self, number: u64, count: usize) {
+        self.shared.borrow_mut().insert(number, count);
+    }
+
+    /// Somebody has done a command.
+    pub fn end(&self, number: u64, result: Errno) {
+        let mut shared = self.shared.borrow_mut();
+        if let Some(left) = shared.get_mut(&number) {
+            *left -= 1;
+            if *left > 0 {
+                return;
+            }
+            shared.remove(&number);
+        }
+        if let Some(outside) = &self.attendance {
+            outside.done(number, result);
+        }
+    }
+
+    /// Sends lines as a part of an answer.
+    pub fn answer(&self, number: u64, lines: &[u8]) -> Result<(), Errno> {
+        self.attendance.as_ref().ok_or(Errno::ESRCH)?.answer(number, lines)
+    }
+}
+
+/// Seats within an environment.
+pub struct Commands {
+    desk: Rc<Desk>,
+    seats: Seats<Told>,
+}
+
+impl Commands {
+    /// No seats; commands come from this desk.
+    pub fn new(desk: Rc<Desk>) -> Commands {
+        Commands { desk, seats: Seats::default() }
     }
 
     /// Passes a command on to those within.
@@ -44,9 +85,13 @@ impl Commands {
 
     /// A command is done.
     pub fn end(&self, number: u64, result: Errno) {
-        if let Some(outside) = &self.outside {
-            outside.done(number, result);
-        }
+        self.desk.end(number, result);
+    }
+
+    /// Everybody has left.
+    pub fn close(&mut self) {
+        let all: Vec<u64> = self.seats.bells().map(|(seat, _)| seat).collect();
+        all.into_iter().for_each(|seat| self.leave(seat));
     }
 
     /// The port that a seat tells of commands, and the bits.
@@ -74,16 +119,21 @@ impl Outside {
     /// Lists the environment, and asks those within for the rest.
     pub fn send_list(&mut self, command: Command) {
         let memory = Some(self.arena.size());
-        let line = Record { path: PLACE, kind: "monitor", name: b"checkpoint", memory, ..Record::default() }.line();
-        let number = command.number;
-        let sent = self.commands.outside.as_ref().map_or(Err(Errno::ESRCH), |outside| outside.answer(number, &line));
-        match sent {
+        let (path, number) = (self.path(), command.number);
+        let kind = if self.place == 0 { "monitor" } else { "copy" };
+        let line = Record { path: &path, kind, name: b"checkpoint", memory, ..Record::default() }.line();
+        match self.commands.desk.answer(number, &line) {
             Err(errno) => self.commands.end(number, errno),
             Ok(()) => match self.commands.seats.post(command) {
                 Some(_) => self.commands.end(number, DONE),
                 None => {}
             },
         }
+    }
+
+    /// Place of the environment in our part of a list.
+    fn path(&self) -> String {
+        if self.place == 0 { String::from("0") } else { format!("0.{}", self.place) }
     }
 
     /// Answers a request at the service.
@@ -101,6 +151,7 @@ impl Outside {
     /// Answers a request at a seat.
     pub fn seat(&mut self, request: &mut Request<'_>, seat: u64) -> Result<Parts, Errno> {
         let none = Ok(([0; 6], Vec::new()));
+        let path = self.path();
         let [number, result, ..] = request.words();
         let commands = &mut self.commands;
         if request.label() == control::next::LABEL {
@@ -112,8 +163,8 @@ impl Outside {
         let operation = commands.seats.taken(seat, number)?;
         match request.label() {
             control::answer::LABEL => {
-                let lines = if operation == COMMAND_LIST { record::within(PLACE, request.bytes()) } else { request.bytes().to_vec() };
-                commands.outside.as_ref().ok_or(Errno::ESRCH)?.answer(number, &lines)?;
+                let lines = if operation == COMMAND_LIST { record::within(&path, request.bytes()) } else { request.bytes().to_vec() };
+                commands.desk.answer(number, &lines)?;
                 none
             }
             control::done::LABEL => {

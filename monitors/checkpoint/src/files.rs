@@ -2,7 +2,7 @@
 //! out to the host.
 
 use crate::freeze::{Figures, freeze};
-use crate::life::Life;
+use crate::world::{ORIGINAL, World};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -39,11 +39,11 @@ impl Images {
     }
 
     /// Freezes the environment into the next image.
-    pub fn write(&self, life: &mut Life) -> Result<Figures, String> {
+    pub fn write(&self, world: &mut World) -> Result<Figures, String> {
         let (partial, files) = (self.partial(), self.services.files());
         let file = create(&self.services, &partial)?;
         let mut at = 0;
-        let figures = freeze(life, |bytes| {
+        let figures = freeze(world, ORIGINAL, |bytes| {
             for part in bytes.chunks(PART) {
                 write_all(file.handle(), &mut at, part)?;
             }
@@ -66,11 +66,12 @@ impl Images {
     }
 }
 
-/// Freezes the environment into a file without a name.
-pub fn write_unnamed(life: &mut Life) -> Result<(OwnedReference, Figures), String> {
-    let made = directory::memory(life.outside.files(), 0).map_err(|errno| format!("cannot make a file: {errno}"))?.file;
+/// Freezes the environment with this number into a file without a name.
+pub fn write_unnamed(world: &mut World, number: u64) -> Result<(OwnedReference, Figures), String> {
+    let files = parent::find(Reference::PARENT, SERVICE_FILES).map_err(|errno| format!("cannot make a file: {errno}"))?.found;
+    let made = directory::memory(files.handle(), 0).map_err(|errno| format!("cannot make a file: {errno}"))?.file;
     let mut at = 0;
-    let figures = freeze(life, |bytes| bytes.chunks(PART).try_for_each(|part| write_all(made.handle(), &mut at, part)))?;
+    let figures = freeze(world, number, |bytes| bytes.chunks(PART).try_for_each(|part| write_all(made.handle(), &mut at, part)))?;
     Ok((made, figures))
 }
 

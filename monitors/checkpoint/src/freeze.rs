@@ -2,7 +2,8 @@
 
 use crate::life::Life;
 use crate::outside::{Outside, What};
-use alloc::collections::BTreeSet;
+use crate::world::{ORIGINAL, World};
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -42,7 +43,30 @@ pub fn frame(outside: &Outside) -> Frame {
     });
     let size = outside.pieces().map(|piece| piece.offset + piece.size).max().unwrap_or(0);
     let arena = &outside.arena;
-    Frame { start: crate::arena::START, size, outside: known.collect(), buffer: arena.buffer(), slots: arena.slots(), pool: arena.tables() }
+    Frame { start: arena.start(), size, outside: known.collect(), buffer: arena.buffer(), slots: arena.slots(), pool: arena.tables() }
+}
+
+/// Threads of each environment that were stopped, by its number.
+pub type Stopped = BTreeMap<u64, Vec<u64>>;
+
+/// Stops all threads of all environments, so that nobody asks us any more; those that ran are added
+/// to `stopped`, whether all could be stopped or not. Who has asked is answered.
+pub fn stop_all(world: &mut World, stopped: &mut Stopped) -> Result<(), String> {
+    let is_template = world.template.is_some();
+    for (number, life) in world.lives.iter_mut().filter(|(number, _)| !is_template || **number != ORIGINAL) {
+        stop(life, stopped.entry(*number).or_default())?;
+    }
+    world.serve_all()
+}
+
+/// Lets all threads run that did.
+pub fn go_on_all(world: &mut World, stopped: &Stopped) -> Result<(), String> {
+    for (number, running) in stopped {
+        if let Some(life) = world.lives.get_mut(number) {
+            go_on(life, running)?;
+        }
+    }
+    Ok(())
 }
 
 /// Stops all threads; those that ran are added to `running`, whether all could be stopped or not.
@@ -80,30 +104,33 @@ pub struct Figures {
     pub ticks: u64,
 }
 
-/// Freezes the environment into an image, which `sink` takes. It goes on afterwards, whether it
-/// could be written or not.
-pub fn freeze(life: &mut Life, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
-    let (started, mut running) = (nacre_sys::clock::ticks(), Vec::new());
-    let written = stop(life, &mut running).and_then(|()| {
-        // Who has asked is answered: nobody asks any more.
-        life.serve_all()?;
-        if life.outside.ended.is_some() { Err(String::from("the program has ended")) } else { write(life, &running, sink) }
+/// Freezes the environment with this number into an image, which `sink` takes. All go on
+/// afterwards, whether it could be written or not.
+pub fn freeze(world: &mut World, number: u64, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
+    let (started, mut stopped) = (nacre_sys::clock::ticks(), Stopped::new());
+    let written = stop_all(world, &mut stopped).and_then(|()| {
+        let life = running(world, number)?;
+        write(life, stopped.get(&number).map_or(&[], |threads| &threads[..]), sink)
     });
-    go_on(life, &running)?;
+    go_on_all(world, &stopped)?;
     let (objects, pages, missing) = written?;
     Ok(Figures { objects, pages, missing, ticks: nacre_sys::clock::ticks() - started })
 }
 
-fn write(life: &mut Life, running: &[u64], sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(usize, u64, usize), String> {
+/// The environment with this number, if it has not ended.
+pub fn running(world: &mut World, number: u64) -> Result<&mut Life, String> {
+    world.lives.get_mut(&number).filter(|life| life.outside.ended.is_none()).ok_or_else(|| String::from("the program has ended"))
+}
+
+/// Reads out all but pages and files. The number of pages is zero.
+pub fn facts(life: &mut Life, running: &[u64]) -> Result<Facts, String> {
     let frame = frame(&life.outside);
     let outside = &mut life.outside;
     let objects = frame.objects(&mut outside.arena).map_err(said("reading objects"))?;
     let threads: BTreeSet<u64> = objects.iter().filter(|object| object.kind == ObjectType::Thread).map(|object| object.offset).collect();
     let running: Vec<u64> = running.iter().copied().filter(|thread| threads.contains(thread)).collect();
-    let pages = contents(&frame, outside, &objects);
     let (frozen_at, now) = time();
-    let (changes, missing) = outside.changes.collect(outside.files());
-    let facts = Facts {
+    Ok(Facts {
         command: life.command.clone(),
         size: frame.size,
         limit: outside.arena.size(),
@@ -113,10 +140,19 @@ fn write(life: &mut Life, running: &[u64], sink: impl FnMut(&[u8]) -> Result<(),
         ports: ports(&frame, outside)?,
         running,
         waiting: waiting(&frame, outside)?,
-        changes,
-        pages: pages.len() as u64,
+        changes: Vec::new(),
+        pages: 0,
         objects,
-    };
+    })
+}
+
+fn write(life: &mut Life, running: &[u64], sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(usize, u64, usize), String> {
+    let mut facts = facts(life, running)?;
+    let frame = frame(&life.outside);
+    let outside = &mut life.outside;
+    let pages = contents(&frame, outside, &facts.objects);
+    let (changes, missing) = outside.changes.collect(outside.files());
+    (facts.changes, facts.pages) = (changes, pages.len() as u64);
     let count = facts.objects.len();
     let failed = |fault: Fault| format!("writing the image: {fault}");
     let mut writer = Writer::new(sink, &facts).map_err(failed)?;
@@ -132,7 +168,7 @@ fn write(life: &mut Life, running: &[u64], sink: impl FnMut(&[u8]) -> Result<(),
 }
 
 /// The pages that hold anything but zeros, by their distances.
-fn contents(frame: &Frame, outside: &mut Outside, objects: &[Object]) -> Vec<u64> {
+pub fn contents(frame: &Frame, outside: &mut Outside, objects: &[Object]) -> Vec<u64> {
     let mut page_bytes = alloc::vec![0; PAGE_SIZE as usize];
     let pieces: Vec<(u64, u64)> = outside.pieces().map(|piece| (piece.offset, piece.offset + piece.size)).collect();
     let is_given = |page: u64| pieces.iter().any(|(start, end)| (*start..*end).contains(&page));

@@ -1,5 +1,5 @@
 //! The command line: `checkpoint [-o FILE] [--after SECONDS] [--every SECONDS] [--end] [-m SIZE]
-//! [--stats] [--thaw FILE] [--] [PROGRAM [ARGUMENTS]]`.
+//! [--fork N] [--stats] [--thaw FILE] [--] [PROGRAM [ARGUMENTS]]`.
 
 use crate::manifest::MANIFEST;
 use nacre_nest::command::{Given, Stop, size};
@@ -13,6 +13,8 @@ pub struct Options<'a> {
     pub after: Option<u64>,
     /// Nanoseconds between two freezes.
     pub every: Option<u64>,
+    /// Number of copies that are made then.
+    pub copies: Option<u64>,
     /// The monitor ends when the first image is written.
     pub ends: bool,
     /// Bytes of memory.
@@ -34,6 +36,7 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
             b"--after" => options.after = Some(nanoseconds(value).ok_or(Stop::Value(name))?),
             b"--every" => options.every = Some(nanoseconds(value).filter(|time| *time > 0).ok_or(Stop::Value(name))?),
             b"--end" => options.ends = true,
+            b"--fork" => options.copies = Some(core::str::from_utf8(value).ok().and_then(|text| text.parse().ok()).ok_or(Stop::Value(name))?),
             b"--stats" => options.stats = true,
             b"--thaw" => options.thaw = Some(value),
             _ => options.memory = Some(size(value).ok_or(Stop::Value(name))?),
@@ -44,8 +47,8 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
     match () {
         () if options.thaw.is_some() != arguments.is_empty() => Err(Stop::NoProgram),
         // Images need a file, and a file needs a time.
-        () if freezes && options.output.is_none() => Err(Stop::Value(b"-o")),
-        () if !freezes && (options.output.is_some() || options.ends) => Err(Stop::Value(b"--after")),
+        () if freezes && options.output.is_none() && options.copies.is_none() => Err(Stop::Value(b"-o")),
+        () if !freezes && (options.output.is_some() || options.ends || options.copies.is_some()) => Err(Stop::Value(b"--after")),
         () => Ok(options),
     }
 }

@@ -6,11 +6,13 @@
 
 use crate::arena::{Arena, First, Piece};
 use crate::changes::Changes;
-use crate::commands::Commands;
+use crate::commands::{Commands, Desk};
+use crate::input::Input;
 use crate::origin::Source;
 use crate::pools::{OUTERMOST, Pools};
 use crate::waiting::Waiters;
 use alloc::collections::BTreeMap;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
 use nacre_abi::message::{KERNEL_BITS, NO_REFERENCES};
@@ -24,8 +26,12 @@ use nacre_sys::{Condition, OwnedCondition, OwnedPort, OwnedReference, PortSet, R
 
 /// Number of the port of the environment's parent.
 pub const PARENT: usize = 0;
-/// Word of the port at which others tell us that a request may go on. It is no entry.
-pub const WAKE: u64 = u64::MAX >> 1;
+/// Number of the port at which others tell us that a request may go on. It is no entry.
+pub const WAKE: u64 = NUMBER >> 1;
+/// Bits of a port's word that hold its number. Those above hold the number of the environment.
+pub const NUMBER: u64 = (1 << ENVIRONMENT_SHIFT) - 1;
+/// Position of the environment's number in a port's word.
+pub const ENVIRONMENT_SHIFT: u32 = 32;
 /// Maximum number of ports.
 const MAX_ENTRIES: usize = 65536;
 /// Maximum number of words of a segment that have a condition.
@@ -72,6 +78,8 @@ pub struct Entry {
 pub struct Outside {
     /// The set of all ports.
     pub set: PortSet,
+    /// Number of the environment.
+    pub place: u64,
     /// The ports.
     pub entries: Vec<Option<Entry>>,
     /// The memory of the environment.
@@ -86,6 +94,8 @@ pub struct Outside {
     pub commands: Commands,
     /// Files that it has changed.
     pub changes: Changes,
+    /// Input of a copy.
+    pub input: Option<Input>,
     /// Nanoseconds that its monotonic clock is before ours.
     pub clock_ahead: u64,
     /// Numbers of the ports, by their addresses.
@@ -133,11 +143,16 @@ impl ResourceSource for Outside {
 pub type Parts = ([u64; 6], Vec<OwnedReference>);
 
 impl Outside {
-    /// Makes one without ports; all will be in `set`.
-    pub fn new(set: PortSet, arena: Arena, services: Services) -> Result<Outside, Errno> {
+    /// Makes one without ports, for the environment with this number. All will be in `set`.
+    pub fn new(set: PortSet, place: u64, arena: Arena, services: Services, desk: Rc<Desk>) -> Result<Outside, Errno> {
         let pools = Pools::new(arena.size());
-        let waiters = Waiters::new(set)?;
-        Ok(Outside { set, entries: Vec::new(), arena, pools, ended: None, waiters, commands: Commands::default(), changes: Changes::default(), clock_ahead: 0, places: BTreeMap::new(), free: Vec::new(), services })
+        let waiters = Waiters::new(OwnedPort::new(place << ENVIRONMENT_SHIFT | WAKE, set)?);
+        Ok(Outside { set, place, entries: Vec::new(), arena, pools, ended: None, waiters, commands: Commands::new(desk), changes: Changes::default(), input: None, clock_ahead: 0, places: BTreeMap::new(), free: Vec::new(), services })
+    }
+
+    /// A port with this number.
+    pub fn port(&self, number: usize) -> Result<OwnedPort, Errno> {
+        Ok(OwnedPort::new(self.place << ENVIRONMENT_SHIFT | number as u64, self.set)?)
     }
 
     /// The root of the files outside.
@@ -159,7 +174,7 @@ impl Outside {
     pub fn add_numbered(&mut self, what: What) -> Result<(u64, OwnedReference), Errno> {
         let rights = if matches!(what, What::Told(_)) { REFERENCE_USE | REFERENCE_NOTIFY } else { REFERENCE_USE };
         let made = self.number().and_then(|number| {
-            let port = OwnedPort::new(number as u64, self.set).inspect_err(|_| self.free.push(number))?;
+            let port = self.port(number).inspect_err(|_| self.free.push(number))?;
             let reference = port.new_reference(rights).inspect_err(|_| self.free.push(number))?;
             Ok((number, port, reference))
         });
@@ -231,7 +246,7 @@ impl Outside {
         match &entry.what {
             What::Segment(piece, _) => {
                 // The contents go before others get the place.
-                let _ = nacre_sys::memory::reclaim(crate::arena::START + piece.offset, piece.size);
+                let _ = nacre_sys::memory::reclaim(self.arena.start() + piece.offset, piece.size);
                 self.give_back(piece.pool, piece.offset, piece.size);
             }
             What::Pool(PoolEnd { pool, is_shared: false, .. }) if self.pools.has(*pool) => self.destroy_pool(*pool),
@@ -242,7 +257,7 @@ impl Outside {
 
     /// Answers a request, or keeps it until it can be answered.
     pub fn handle(&mut self, request: &mut Request<'_>) {
-        let word = request.word();
+        let word = request.word() & NUMBER;
         let answer = match self.entry(word).map(|entry| &entry.what) {
             None | Some(What::Told(_) | What::Outside(None, _)) => Err(Errno::EIO),
             Some(What::Parent) => self.parent(request),
@@ -366,7 +381,7 @@ impl Outside {
                 0
             }
             segment::clear::LABEL if (first | second) % PAGE_SIZE == 0 && first.checked_add(second).is_some_and(|end| end <= piece.size) => {
-                nacre_sys::memory::clear(crate::arena::START + piece.offset + first, second)?;
+                nacre_sys::memory::clear(self.arena.start() + piece.offset + first, second)?;
                 0
             }
             segment::meet::LABEL if first % 4 == 0 && first < piece.size => return meet(conditions, first),

@@ -9,6 +9,7 @@ use crate::origin::{reopen, source_of};
 use crate::outside::{Entry, Outside, PoolEnd, What};
 use crate::pools::Pools;
 use crate::waiting::Waiter;
+use crate::world::{ORIGINAL, World};
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -19,21 +20,23 @@ use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::PAGE_SIZE;
 use nacre_nest::Services;
 use nacre_nest::command::lossy;
-use nacre_proto::Errno;
+use nacre_proto::flags::SERVICE_FILES;
+use nacre_proto::{Errno, parent};
 use nacre_snapshot::check::{check_facts, is_page};
 use nacre_snapshot::image::{Facts, Fault, Origin, Port, Reader};
 use nacre_snapshot::{Access, Object, Place};
-use nacre_sys::{Condition, OwnedCondition, OwnedPort, OwnedPortSet, OwnedReference};
+use nacre_sys::{Condition, OwnedCondition, OwnedReference, Reference};
 
-/// Makes the environment of an image, which `source` gives. It is stopped: [`start`] lets it run.
-/// Besides, the things outside that could not be got again, in words.
-pub fn thaw(source: impl FnMut(&mut [u8]) -> Result<(), Fault>) -> Result<(Life, Vec<u64>, Vec<String>), String> {
+/// Makes the environment of an image, which `source` gives, the original of a world. It is stopped:
+/// [`start`] lets the threads run that ran. Besides, the things outside that could not be got again,
+/// in words.
+pub fn thaw(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Fault>) -> Result<(Vec<u64>, Vec<String>), String> {
     let refused = |fault: Fault| fault.to_string();
     let mut reader = Reader::new(source).map_err(refused)?;
     let mut facts = reader.facts().clone();
     check_facts(&mut facts).map_err(said("the image makes no sense"))?;
     let objects = core::mem::take(&mut facts.objects);
-    let arena = Arena::take(facts.limit, nacre_snapshot::table_pages(&objects)).map_err(|errno| no_memory(facts.limit, errno))?;
+    let arena = Arena::take(ORIGINAL, facts.limit, nacre_snapshot::table_pages(&objects)).map_err(|errno| no_memory(facts.limit, errno))?;
     let at_objects: BTreeSet<u64> = objects.iter().map(|object| object.offset & !(PAGE_SIZE - 1)).collect();
     while let Some((distances, bytes)) = reader.pages().map_err(refused)? {
         for (page, contents) in distances.iter().zip(bytes.chunks_exact(PAGE_SIZE as usize)) {
@@ -43,33 +46,36 @@ pub fn thaw(source: impl FnMut(&mut [u8]) -> Result<(), Fault>) -> Result<(Life,
             arena.window(*page, PAGE_SIZE).and_then(|window| window.write(0, contents)).ok_or_else(|| refused(Fault::Nonsense))?;
         }
     }
-    build(facts, objects, arena)
+    let mut lost = Vec::new();
+    let files = parent::find(Reference::PARENT, SERVICE_FILES).map_err(|errno| format!("no files: {errno}"))?.found;
+    match changes::apply(files.handle(), &facts.changes) {
+        0 => {}
+        count => lost.push(format!("{count} of its files could not be written")),
+    }
+    let mut life = build(world, ORIGINAL, &facts, &objects, arena, &mut lost)?;
+    life.outside.changes.take_over(&facts.changes);
+    world.lives.insert(ORIGINAL, life);
+    Ok((facts.running, lost))
 }
 
 fn no_memory(size: u64, errno: Errno) -> String {
     format!("no memory for an environment of {} MiB ({errno}): give the machine more with --memory", size >> 20)
 }
 
-fn build(facts: Facts, objects: Vec<Object>, arena: Arena) -> Result<(Life, Vec<u64>, Vec<String>), String> {
+/// Makes an environment with this number, whose pages are in the arena, of facts that were checked.
+/// It is stopped. What could not be got again is added to `lost`.
+pub fn build(world: &World, place: u64, facts: &Facts, objects: &[Object], arena: Arena, lost: &mut Vec<String>) -> Result<Life, String> {
     let wrong = |errno: Errno| format!("cannot make the environment: {errno}");
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
-    let set = OwnedPortSet::new().map_err(|status| wrong(status.into()))?;
-    let mut outside = Outside::new(set.handle(), arena, services).map_err(wrong)?;
-    outside.pools = pools(&facts).ok_or_else(|| Fault::Nonsense.to_string())?;
+    let mut outside = Outside::new(world.set(), place, arena, services, world.desk.clone()).map_err(wrong)?;
+    outside.pools = pools(facts).ok_or_else(|| Fault::Nonsense.to_string())?;
     outside.clock_ahead = facts.monotonic.saturating_sub(time().1);
-    let mut lost = Vec::new();
-    match changes::apply(outside.files(), &facts.changes) {
-        0 => {}
-        count => lost.push(format!("{count} of its files could not be written")),
-    }
-    outside.changes.take_over(&facts.changes);
-    let entries = entries(&facts, &outside, &mut lost).map_err(wrong)?;
+    let entries = entries(facts, &outside, lost).map_err(wrong)?;
     outside.take_over(entries);
     let frame = frame(&outside);
-    frame.restore_objects(&mut outside.arena, &objects).map_err(said("making the environment anew"))?;
-    connect(&facts, &frame, &mut outside)?;
-    let life = Life::new(set, outside, facts.command).map_err(wrong)?;
-    Ok((life, facts.running, lost))
+    frame.restore_objects(&mut outside.arena, objects).map_err(said("making the environment anew"))?;
+    connect(facts, &frame, &mut outside)?;
+    Ok(Life { outside, command: facts.command.clone() })
 }
 
 /// The pools of an image, with what its segments have taken of them.
@@ -88,7 +94,7 @@ fn entries(facts: &Facts, outside: &Outside, lost: &mut Vec<String>) -> Result<V
     for (number, port) in facts.ports.iter().enumerate() {
         entries.push(match port {
             None => None,
-            Some(port) => Some(Entry { port: OwnedPort::new(number as u64, outside.set)?, what: what(port, outside, lost)? }),
+            Some(port) => Some(Entry { port: outside.port(number)?, what: what(port, outside, lost)? }),
         });
     }
     Ok(entries)

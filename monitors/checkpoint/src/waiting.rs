@@ -1,8 +1,9 @@
 //! Requests to things outside: asked at once if the answer does not have to wait, else kept until
 //! it does not. A request that is kept is plain data and a reply reference, so it can be frozen.
 
+use crate::input::{Answer, is_console};
 use crate::origin::{Source, join};
-use crate::outside::{Outside, Parts, WAKE, What};
+use crate::outside::{NUMBER, Outside, Parts, What};
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::message::{MAX_BYTES, MAX_REFERENCES};
@@ -11,7 +12,7 @@ use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_proto::flags::{CLOCK_MONOTONIC, KEEP_FLAGS, LOCK_WAIT, O_CREAT, O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY, POLLERR, POLLHUP, POLLIN, POLLOUT, SERVICE_CLOCK};
 use nacre_proto::{Errno, Request, clock, directory, file, terminal};
 use nacre_sys::ipc::{self, Buffers, Message};
-use nacre_sys::{FOREVER, OwnedPort, OwnedReference, PortSet, Reference, Span};
+use nacre_sys::{FOREVER, OwnedPort, OwnedReference, Reference, Span};
 
 /// Maximum number of requests that wait.
 const MAX_WAITING: usize = 4096;
@@ -49,9 +50,9 @@ pub struct Waiters {
 }
 
 impl Waiters {
-    /// Makes an empty list, which is told at a port of `set`.
-    pub fn new(set: PortSet) -> Result<Waiters, Errno> {
-        Ok(Waiters { all: Vec::new(), wake: OwnedPort::new(WAKE, set)? })
+    /// Makes an empty list, which is told at this port.
+    pub fn new(wake: OwnedPort) -> Waiters {
+        Waiters { all: Vec::new(), wake }
     }
 
     /// Nanoseconds after which somebody is to look again; none if nobody waits.
@@ -82,7 +83,7 @@ impl Outside {
     /// Asks what is behind the port of a request. `None`: it waits.
     pub fn ask(&mut self, request: &mut Request<'_>) -> Result<Option<Parts>, Errno> {
         let asked = Asked { label: request.label(), words: request.words(), bytes: request.bytes() };
-        let word = request.word();
+        let word = request.word() & NUMBER;
         let given = self.translate(request)?;
         match self.try_now(word, &asked, &given)? {
             Outcome::Now(words, references, bytes) => {
@@ -150,6 +151,10 @@ impl Outside {
             return self.time(original, asked);
         }
         let mut words = asked.words;
+        if let Some(outcome) = self.at_console(word, asked, given)? {
+            return Ok(outcome);
+        }
+        let (original, source) = self.original(word)?;
         match asked.label {
             file::map::LABEL | file::share::LABEL => return Err(Errno::ENODEV),
             file::read::LABEL if !self.is_ready(original, source, POLLIN) => return Ok(Outcome::Later),
@@ -160,6 +165,27 @@ impl Outside {
         match self.send(word, &Asked { words, ..*asked }, given) {
             Err(Errno::EAGAIN) if words != asked.words => Ok(Outcome::Later),
             outcome => outcome,
+        }
+    }
+
+    /// Answers what comes to the console of a copy and is not for the console itself.
+    fn at_console(&mut self, word: u64, asked: &Asked<'_>, given: &[Brought]) -> Result<Option<Outcome>, Errno> {
+        let (original, source) = self.original(word)?;
+        let is_console = is_console(source);
+        let Some(input) = self.input.as_mut().filter(|_| is_console) else { return Ok(None) };
+        match input.answer(original, asked.label, asked.words)? {
+            Answer::Console => Ok(None),
+            Answer::Later => Ok(Some(Outcome::Later)),
+            Answer::Now(words, bytes) => Ok(Some(Outcome::Now(words, Vec::new(), bytes))),
+            Answer::Events(wanted, present) => {
+                let mut words = asked.words;
+                words[0] = wanted;
+                let mut outcome = self.send(word, &Asked { words, ..*asked }, given)?;
+                if let Outcome::Now(words, ..) = &mut outcome {
+                    words[0] = words[0] & !POLLIN | present;
+                }
+                Ok(Some(outcome))
+            }
         }
     }
 

@@ -32,13 +32,16 @@ table! {
     COMMANDS:
     COMMAND_LIST = 1 of 0xffff_ffff_ffff_ffff, "Lists the environments: a line each of fields with a tab between them: path, kind, name, state, bytes of memory, nanoseconds of processors.";
     COMMAND_FREEZE = 2 of 0xffff_ffff_ffff_ffff, "Freezes the outermost environment that can be frozen; the answer is its image.";
-    COMMAND_KILL = 3 of 0xffff_ffff_ffff_ffff, "Sends a signal, by its number in the text, to the first process of the outermost world.";
+    COMMAND_KILL = 3 of 0xffff_ffff_ffff_ffff, "Sends a signal, by its number in the text, to the first process of the outermost world. With `COMMAND_END`, an environment that can be copied ends by force.";
+    COMMAND_FORK = 4 of 0xffff_ffff_ffff_ffff, "Makes copies of the outermost environment that can be frozen. Text: their number, in decimal digits; behind a newline what they read from the console, and then the end. The answer has a line for each copy: its number, `started`, `-`.";
 }
 
 table! {
     /// Flags of commands.
     COMMAND_FLAGS:
     COMMAND_END = 1, "The environment does not go on afterwards.";
+    COMMAND_WAIT = 2, "The answer ends when all copies have ended. Another line for each: its number, `ended`, its status.";
+    COMMAND_COPY = 0xffff_ffff_0000_0000, "Number of the copy that is meant; 0: the original.";
 }
 
 table! {

@@ -1,0 +1,113 @@
+//! Forking: copies of an environment that is stopped, made in the same machine.
+
+use crate::arena::Arena;
+use crate::freeze::{Stopped, contents, facts, frame, go_on_all, running, said, stop_all};
+use crate::input::Input;
+use crate::thaw::{build, start};
+use crate::world::World;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use nacre_abi::PAGE_SIZE;
+use nacre_snapshot::Access;
+use nacre_snapshot::check::check_facts;
+use nacre_snapshot::image::Facts;
+
+/// Maximum number of copies that are made at a time.
+pub const MAX_COPIES: u64 = 1000;
+
+/// Figures of a fork, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forked {
+    /// Numbers of the copies.
+    pub copies: Vec<u64>,
+    /// Objects of the environment.
+    pub objects: usize,
+    /// Pages that were copied for each.
+    pub pages: usize,
+    /// Ticks for which all stood still.
+    pub ticks: u64,
+    /// Things outside that could not be got again, in words.
+    pub lost: Vec<String>,
+}
+
+/// Makes `count` copies of the environment `of`, which read `input` if they are given any, and lets
+/// them run. The original goes on, whether they could be made or not: all are, or none is.
+pub fn fork(world: &mut World, of: u64, count: u64, input: Option<&[u8]>) -> Result<Forked, String> {
+    if !(1..=MAX_COPIES).contains(&count) {
+        return Err(format!("cannot make {count} copies: from 1 to {MAX_COPIES} are made at a time"));
+    }
+    let (started, mut stopped) = (nacre_sys::clock::ticks(), Stopped::new());
+    let made = stop_all(world, &mut stopped).and_then(|()| {
+        let threads = stopped.get(&of).or(world.template.as_ref()).cloned().unwrap_or_default();
+        copies(world, of, &threads, count, input)
+    });
+    let started_again = go_on_all(world, &stopped);
+    let (mut forked, threads) = made?;
+    forked.ticks = nacre_sys::clock::ticks() - started;
+    let run = started_again.and_then(|()| run(world, &forked.copies, &threads));
+    if let Err(why) = run {
+        destroy(world, &forked.copies);
+        return Err(why);
+    }
+    Ok(forked)
+}
+
+/// Lets copies run.
+fn run(world: &mut World, copies: &[u64], threads: &[u64]) -> Result<(), String> {
+    for copy in copies {
+        if let Some(life) = world.lives.get_mut(copy) {
+            start(life, threads)?;
+        }
+    }
+    Ok(())
+}
+
+fn destroy(world: &mut World, copies: &[u64]) {
+    for copy in copies {
+        if let Some(life) = world.lives.remove(copy) {
+            life.destroy();
+        }
+    }
+}
+
+/// Makes copies, and finds the threads that are to run in each.
+fn copies(world: &mut World, of: u64, threads: &[u64], count: u64, input: Option<&[u8]>) -> Result<(Forked, Vec<u64>), String> {
+    let life = running(world, of)?;
+    let mut facts = facts(life, threads)?;
+    check_facts(&mut facts).map_err(said("the environment makes no sense"))?;
+    let pages = contents(&frame(&life.outside), &mut life.outside, &facts.objects);
+    let mut forked = Forked { copies: Vec::new(), objects: facts.objects.len(), pages: pages.len(), ticks: 0, lost: Vec::new() };
+    for _ in 0..count {
+        let mut lost = Vec::new();
+        match copy(world, of, &facts, &pages, input, &mut lost) {
+            Ok(copy) => forked.copies.push(copy),
+            Err(why) => {
+                destroy(world, &forked.copies);
+                return Err(format!("cannot make copy {} of {count}: {why}", forked.copies.len() + 1));
+            }
+        }
+        forked.lost = lost;
+    }
+    Ok((forked, facts.running))
+}
+
+/// Makes one copy, which is stopped: its number.
+fn copy(world: &mut World, of: u64, facts: &Facts, pages: &[u64], input: Option<&[u8]>, lost: &mut Vec<String>) -> Result<u64, String> {
+    let place = (0..).find(|place| !world.is_taken(*place)).unwrap_or(0);
+    let arena = Arena::take(place, facts.limit, nacre_snapshot::table_pages(&facts.objects)).map_err(|errno| format!("no memory for {} MiB ({errno})", facts.limit >> 20))?;
+    let original = &mut running(world, of)?.outside;
+    let mut bytes = vec![0; PAGE_SIZE as usize];
+    for page in pages {
+        let from = original.arena.start() + page;
+        original.arena.read_page(from, &mut bytes);
+        arena.window(*page, PAGE_SIZE).and_then(|window| window.write(0, &bytes)).ok_or_else(|| "a page is not there".to_string())?;
+    }
+    let changes = original.changes.clone();
+    let mut life = build(world, place, facts, &facts.objects, arena, lost)?;
+    life.outside.changes = changes;
+    life.outside.input = Some(Input::new(input));
+    world.lives.insert(place, life);
+    Ok(place)
+}

@@ -1,0 +1,121 @@
+//! Carrying out commands: which environment a command is for, and what is done with it.
+
+use crate::files::write_unnamed;
+use crate::fork::fork;
+use crate::world::{Awaited, World};
+use crate::{NAME, tell, tell_fork};
+use alloc::format;
+use alloc::string::String;
+use nacre_control::{Command, attendance};
+use nacre_nest::command::complain;
+use nacre_proto::Errno;
+use nacre_proto::flags::{COMMAND_END, COMMAND_FORK, COMMAND_FREEZE, COMMAND_KILL, COMMAND_LIST, COMMAND_WAIT};
+
+/// Position in a command's flags of the number of the environment that it is for.
+const COPY_SHIFT: u32 = 32;
+
+/// Carries out the commands that have come. True: nothing is to go on.
+pub fn obey(world: &mut World, has_figures: bool) -> bool {
+    while let Some(mut command) = world.desk.take() {
+        let number = command.flags >> COPY_SHIFT;
+        command.flags &= (1 << COPY_SHIFT) - 1;
+        match command.operation {
+            COMMAND_LIST => list(world, command),
+            _ if !world.lives.contains_key(&number) => world.desk.end(command.number, Errno::ESRCH),
+            COMMAND_FREEZE => {
+                let result = freeze_now(world, number, &command, has_figures);
+                let is_done = result.is_ok();
+                world.desk.end(command.number, result.err().unwrap_or(Errno(0)));
+                if is_done && command.flags & COMMAND_END != 0 && ends(world, number) {
+                    return true;
+                }
+            }
+            COMMAND_FORK => fork_now(world, number, &command, has_figures),
+            COMMAND_KILL if command.flags & COMMAND_END != 0 => {
+                ends(world, number);
+                world.desk.end(command.number, Errno(0));
+            }
+            _ => {
+                if let Some(life) = world.lives.get_mut(&number) {
+                    life.outside.commands.pass(command);
+                }
+            }
+        }
+    }
+    false
+}
+
+/// Ends an environment by force. True: it was the only one.
+fn ends(world: &mut World, number: u64) -> bool {
+    if let Some(life) = world.lives.get_mut(&number) {
+        life.outside.ended.get_or_insert(nacre_nest::host::KILLED);
+    }
+    world.lives.len() == 1
+}
+
+/// Lists all environments.
+fn list(world: &mut World, command: Command) {
+    world.desk.share(command.number, world.lives.len());
+    for life in world.lives.values_mut() {
+        life.outside.send_list(command.clone());
+    }
+}
+
+/// Freezes an environment for a command, which gets the image.
+fn freeze_now(world: &mut World, number: u64, command: &Command, has_figures: bool) -> Result<(), Errno> {
+    let (file, figures) = write_unnamed(world, number).map_err(|why| {
+        complain(NAME, &why);
+        Errno::EIO
+    })?;
+    tell(world, number, &figures, has_figures);
+    attendance::answer_file(command, file.handle())
+}
+
+/// Makes copies for a command, which is told their numbers, and, if it waits, how each ends.
+fn fork_now(world: &mut World, number: u64, command: &Command, has_figures: bool) {
+    let done = request(&command.text).ok_or(Errno::EINVAL).and_then(|(count, input)| {
+        fork(world, number, count, input).map_err(|why| {
+            complain(NAME, &why);
+            Errno::ENOMEM
+        })
+    });
+    let forked = match done {
+        Ok(forked) => forked,
+        Err(errno) => return world.desk.end(command.number, errno),
+    };
+    tell_fork(&forked, has_figures);
+    let lines: String = forked.copies.iter().map(|copy| format!("{copy}\tstarted\t-\n")).collect();
+    // Who asked may have gone.
+    let _ = world.desk.answer(command.number, lines.as_bytes());
+    if command.flags & COMMAND_WAIT != 0 {
+        world.awaited.push(Awaited { command: command.number, copies: forked.copies });
+    } else {
+        world.desk.end(command.number, Errno(0));
+    }
+}
+
+/// Takes the text of a fork apart: the number of copies, and what they read, if anything.
+fn request(text: &[u8]) -> Option<(u64, Option<&[u8]>)> {
+    let end = text.iter().position(|byte| *byte == b'\n');
+    let (count, input) = match end {
+        Some(end) => (&text[..end], text.get(end + 1..)),
+        None => (text, None),
+    };
+    let count = core::str::from_utf8(count).ok()?.parse().ok()?;
+    Some((count, input))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fork_has_a_number_and_perhaps_input() {
+        assert_eq!(request(b"3"), Some((3, None)));
+        assert_eq!(request(b"1\nab\nc"), Some((1, Some(&b"ab\nc"[..]))));
+        assert_eq!(request(b"1\n"), Some((1, Some(&b""[..]))));
+        for wrong in [&b""[..], b"\n", b"x", b"-1", b"99999999999999999999", b"1 \n"] {
+            assert_eq!(request(wrong), None);
+        }
+    }
+}

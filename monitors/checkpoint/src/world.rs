@@ -1,0 +1,162 @@
+//! All environments that run here: the first one, and its copies. One thread serves all of them.
+
+use crate::commands::{COMMANDED, Desk};
+use crate::life::Life;
+use crate::outside::{ENVIRONMENT_SHIFT, NUMBER, PARENT};
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::rc::Rc;
+use alloc::string::String;
+use alloc::vec::Vec;
+use nacre_abi::message::MAX_BYTES;
+use nacre_abi::{Code, fault};
+use nacre_proto::{Errno, Event, ServerEndpoint};
+use nacre_sys::{OwnedPortSet, Status};
+
+/// Number of the environment that was there before its copies.
+pub const ORIGINAL: u64 = 0;
+
+/// A command that waits until copies have ended.
+pub struct Awaited {
+    /// Number of the command.
+    pub command: u64,
+    /// The copies that have not ended.
+    pub copies: Vec<u64>,
+}
+
+/// The environments, by their numbers.
+pub struct World {
+    /// Those that run.
+    pub lives: BTreeMap<u64, Life>,
+    /// Our seat outside.
+    pub desk: Rc<Desk>,
+    /// Set if commands may wait to be taken.
+    pub is_commanded: bool,
+    /// Status of the original; of the copy that ended last if the original is a template.
+    pub status: u64,
+    /// Threads of an original that is never started, because it is there to be copied.
+    pub template: Option<Vec<u64>>,
+    /// Commands that wait for copies.
+    pub awaited: Vec<Awaited>,
+    endpoint: ServerEndpoint,
+    set: OwnedPortSet,
+}
+
+impl World {
+    /// Makes a world without environments.
+    pub fn new() -> Result<World, Errno> {
+        let set = OwnedPortSet::new()?;
+        let desk = Rc::new(Desk::start(set.handle()));
+        let endpoint = ServerEndpoint::new(MAX_BYTES as usize)?;
+        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, status: 0, template: None, awaited: Vec::new(), endpoint, set })
+    }
+
+    /// The set of all ports.
+    pub fn set(&self) -> nacre_sys::PortSet {
+        self.set.handle()
+    }
+
+    /// Serves until that time on the machine's clock, a command, or the end of all. Without a time,
+    /// until a command or the end.
+    pub fn serve_until(&mut self, end: Option<u64>) -> Result<(), String> {
+        self.bury();
+        while !self.is_over() && !self.is_commanded {
+            let left = end.map(|end| end.saturating_sub(nacre_sys::clock::ticks()));
+            if left == Some(0) {
+                return Ok(());
+            }
+            let patience = self.lives.values().filter_map(|life| life.outside.waiters.patience());
+            let wait = left.into_iter().chain(patience).min().unwrap_or(nacre_sys::FOREVER);
+            if !self.serve(wait)? {
+                self.lives.values_mut().for_each(|life| life.outside.go_on());
+            }
+            self.bury();
+        }
+        Ok(())
+    }
+
+    /// Returns true if there is an environment with this number, or was the original.
+    pub fn is_taken(&self, number: u64) -> bool {
+        number == ORIGINAL || self.lives.contains_key(&number)
+    }
+
+    /// Returns true if nothing runs any more.
+    pub fn is_over(&self) -> bool {
+        self.lives.is_empty() || self.template.is_some() && self.lives.len() == 1
+    }
+
+    /// Serves all that are here now: until nobody has sent anything.
+    pub fn serve_all(&mut self) -> Result<(), String> {
+        while self.serve(1)? {}
+        Ok(())
+    }
+
+    /// Serves one event, if there is one within so many nanoseconds.
+    fn serve(&mut self, nanoseconds: u64) -> Result<bool, String> {
+        let event = match self.endpoint.next(self.set.handle().address(), nanoseconds) {
+            Ok(event) => event,
+            Err(status) if status.code() == Some(Code::TimedOut) => return Ok(false),
+            Err(status) => return Err(cannot_receive(status)),
+        };
+        let lives = &mut self.lives;
+        match event {
+            Event::Notification { word: COMMANDED, .. } => self.is_commanded = true,
+            Event::Notification { word, bits } => {
+                if let Some(life) = life_of(lives, word) {
+                    life.outside.notified(word & NUMBER, bits);
+                }
+            }
+            Event::Request(mut request) => match life_of(lives, request.word()) {
+                Some(life) => life.outside.handle(&mut request),
+                None => request.refuse(Errno::EIO),
+            },
+            Event::Exception(mut request) => match life_of(lives, request.word()) {
+                // Only the parent's port was made a keeper.
+                Some(life) if request.word() & NUMBER == PARENT as u64 => life.end_by(&mut request),
+                _ => request.answer(fault::REFUSE, [0; 6]),
+            },
+            Event::Fault(mut request) => request.answer(fault::REFUSE, [0; 6]),
+        }
+        Ok(true)
+    }
+
+    /// Takes back what environments had that have ended.
+    fn bury(&mut self) {
+        let ended = |(number, life): (&u64, &Life)| Some((*number, life.outside.ended?));
+        let all: Vec<(u64, u64)> = self.lives.iter().filter_map(ended).collect();
+        for (number, status) in all {
+            if (number == ORIGINAL) != self.template.is_some() {
+                self.status = status;
+            }
+            if let Some(life) = self.lives.remove(&number) {
+                life.destroy();
+            }
+            self.report(number, status);
+        }
+    }
+
+    /// Tells those who wait for a copy how it has ended.
+    fn report(&mut self, copy: u64, status: u64) {
+        for awaited in &mut self.awaited {
+            let before = awaited.copies.len();
+            awaited.copies.retain(|number| *number != copy);
+            if awaited.copies.len() < before {
+                // Who asked may have gone.
+                let _ = self.desk.answer(awaited.command, format!("{copy}\tended\t{status}\n").as_bytes());
+            }
+            if awaited.copies.is_empty() {
+                self.desk.end(awaited.command, Errno(0));
+            }
+        }
+        self.awaited.retain(|awaited| !awaited.copies.is_empty());
+    }
+}
+
+/// The environment that a port's word belongs to.
+fn life_of(lives: &mut BTreeMap<u64, Life>, word: u64) -> Option<&mut Life> {
+    lives.get_mut(&(word >> ENVIRONMENT_SHIFT))
+}
+
+fn cannot_receive(status: Status) -> String {
+    format!("cannot receive: {status:?}")
+}
