@@ -215,7 +215,7 @@ impl Default for MachineArguments {
 }
 
 /// Arguments of `run`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct RunArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
@@ -234,8 +234,25 @@ pub struct RunArguments {
     /// the same path)
     #[arg(long = "out", value_name = "GUEST[:HOST]", value_parser = crate::outputs::parse)]
     pub outputs: Vec<crate::outputs::Named>,
+    /// Run each of the arguments in a copy of this image's environment, which reads it as a line of
+    /// input, instead of starting a program
+    #[arg(long, value_name = "IMAGE")]
+    pub warm: Option<PathBuf>,
     #[command(flatten)]
     pub guest: GuestArguments,
+}
+
+impl RunArguments {
+    /// The run of `checkpoint` that this is, if it starts from an image.
+    pub fn from_image(mut self) -> RunArguments {
+        if let Some(image) = self.warm.take() {
+            let texts = std::mem::take(&mut self.guest.command);
+            self.guest.command = ["checkpoint".into(), "--thaw".into(), image.into_os_string()].to_vec();
+            self.guest.command.extend(texts.into_iter().flat_map(|text| ["--warm".into(), text]));
+            self.guest.bare = true;
+        }
+        self
+    }
 }
 
 /// Arguments of `thaw`.
@@ -259,7 +276,7 @@ impl ThawArguments {
     pub fn as_run(&self) -> RunArguments {
         let command = ["checkpoint".into(), "--thaw".into(), self.image.clone().into_os_string()];
         let guest = GuestArguments { files: self.files.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
-        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), guest }
+        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, guest }
     }
 }
 

@@ -68,7 +68,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
     }
     let tree = Tree::find()?;
     match &cli.task {
-        Task::Run(arguments) => run::run(&tree, arguments),
+        Task::Run(arguments) => run::run(&tree, &arguments.clone().from_image()),
         Task::Thaw(arguments) => run::run(&tree, &arguments.as_run()),
         Task::Test(arguments) => rings::test(&tree, arguments),
         Task::Lint(arguments) => lint::lint(&tree, arguments),

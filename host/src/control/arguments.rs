@@ -40,7 +40,7 @@ pub struct ForkArguments {
     /// Number of copies
     #[arg(value_name = "N", default_value_t = 1)]
     pub count: u64,
-    /// What each copy reads from the console, and a newline; nothing comes behind it
+    /// Input of each copy: it reads this, a newline, and then the end
     #[arg(short, long, value_name = "TEXT")]
     pub input: Option<String>,
     /// End when all copies have ended, with the first status that is not 0

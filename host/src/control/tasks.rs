@@ -33,6 +33,14 @@ impl Row {
     fn field(&self, number: usize) -> &str {
         self.0.get(number).map_or("", String::as_str)
     }
+
+    /// Place of the outermost environment that this line belongs to: copies tell theirs in any
+    /// order.
+    fn place(&self) -> (u64, u64) {
+        let outermost = self.field(0).split('/').next().unwrap_or_default();
+        let (original, copy) = outermost.split_once('.').unwrap_or((outermost, "0"));
+        (original.parse().unwrap_or(u64::MAX), copy.parse().unwrap_or(u64::MAX))
+    }
 }
 
 /// A machine and what is in it.
@@ -70,7 +78,8 @@ fn list(name: &str) -> Outcome<Listed> {
         Ok(())
     })?;
     let text = String::from_utf8_lossy(&text);
-    let rows = text.lines().map(|line| Row(line.split('\t').map(plain).collect())).collect();
+    let mut rows: Vec<Row> = text.lines().map(|line| Row(line.split('\t').map(plain).collect())).collect();
+    rows.sort_by_key(Row::place);
     Ok(Listed { name: name.to_string(), about, rows, is_whole: errno == Some(0) || errno == Some(ENOSYS) })
 }
 
@@ -209,6 +218,16 @@ mod tests {
         assert!(lines[1].starts_with("web ") && lines[1].ends_with("   process sh"));
         assert!(lines[2].contains("2048K") && lines[2].ends_with("    process"));
         assert!(lines[3].contains("1.50s") && lines[3].ends_with("      1 sh ?[2J"));
+    }
+
+    #[test]
+    fn copies_are_shown_by_name_and_apart() {
+        let lines = ["0\tmonitor\tcheckpoint\t\t-\t-", "0.10\tcopy\tcheckpoint\t\t-\t-", "0.2\tcopy\tcheckpoint\t\t-\t-", "0/0\tmonitor\tprocess\t\t-\t-"];
+        let mut rows: Vec<Row> = lines.iter().map(|line| Row(line.split('\t').map(plain).collect())).collect();
+        rows.sort_by_key(Row::place);
+        assert_eq!(rows.iter().map(|row| row.field(0)).collect::<Vec<_>>(), ["0", "0/0", "0.2", "0.10"]);
+        let text = to_table(&[Listed { rows, ..listed() }]);
+        assert!(text.lines().nth(4).is_some_and(|line| line.starts_with("web.2 ")), "{text}");
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub fn fuzz(tree: &Tree, arguments: &FuzzArguments) -> Outcome<i32> {
         gdb: None,
         name: None,
         outputs: Vec::new(),
+        warm: None,
         guest: GuestArguments { bare: true, command, ..GuestArguments::default() },
     };
     run_products(&products, &run)

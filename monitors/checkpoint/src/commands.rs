@@ -70,7 +70,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// No seats; commands come from this desk.
+    /// Makes an environment without seats, whose commands come from this desk.
     pub fn new(desk: Rc<Desk>) -> Commands {
         Commands { desk, seats: Seats::default() }
     }

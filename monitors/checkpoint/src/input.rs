@@ -27,7 +27,7 @@ pub enum Answer {
 }
 
 impl Input {
-    /// These bytes and the end; without them, nothing ever.
+    /// Makes an input of these bytes and the end; without them, of nothing ever.
     pub fn new(bytes: Option<&[u8]>) -> Input {
         Input { bytes: bytes.map(<[u8]>::to_vec), position: 0 }
     }

@@ -84,12 +84,16 @@ fn begin(world: &mut World, options: &Options<'_>, arguments: &Arguments) -> Res
 }
 
 /// Adds the environment that goes on where an image was made.
-fn go_on(world: &mut World, path: &[u8], arguments: &Arguments) -> Result<(), String> {
+fn go_on(world: &mut World, path: &[u8], options: &Options<'_>, arguments: &Arguments) -> Result<(), String> {
     let shown = lossy(path);
     let source = files::source(&arguments.absolute(path)).map_err(|errno| format!("cannot read {shown}: {errno}"))?;
     let (running, lost) = thaw::thaw(world, source).map_err(|why| format!("cannot thaw {shown}: {why}"))?;
     for what in lost {
         complain(NAME, &format!("{shown}: not there any more: {what}"));
+    }
+    if !options.warm.is_empty() {
+        world.template = Some(running);
+        return Ok(());
     }
     freeze::running(world, ORIGINAL).and_then(|life| thaw::start(life, &running))
 }
@@ -121,16 +125,37 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let images = options.output.map(|path| Images::new(&arguments.absolute(path), path)).transpose()?;
     let mut world = World::new().map_err(|errno| format!("cannot start: {errno}"))?;
     match options.thaw {
-        Some(path) => go_on(&mut world, path, arguments)?,
+        Some(path) => go_on(&mut world, path, options, arguments)?,
         None => match begin(&mut world, options, arguments)? {
             Ok(()) => {}
             Err(status) => return Ok(status),
         },
     }
-    let status = serve(&mut world, options, images.as_ref());
+    let status = if options.warm.is_empty() { serve(&mut world, options, images.as_ref()) } else { serve_warm(&mut world, options) };
     // All memory goes with this program.
     core::mem::forget(world);
     status
+}
+
+/// Lets a copy run for each text, one after the other. The first status that is not 0.
+fn serve_warm(world: &mut World, options: &Options<'_>) -> Result<i32, String> {
+    let mut status = 0;
+    for text in &options.warm {
+        let input = [text, &b"\n"[..]].concat();
+        let forked = fork::fork(world, ORIGINAL, 1, Some(&input))?;
+        tell_fork(&forked, options.stats);
+        loop {
+            world.serve_until(None)?;
+            if world.is_over() {
+                break;
+            }
+            if core::mem::take(&mut world.is_commanded) && obey::obey(world, options.stats) {
+                return Ok(0);
+            }
+        }
+        status = if status == 0 { world.status as i32 } else { status };
+    }
+    Ok(status)
 }
 
 /// Serves until the end; freezes and forks on the way.

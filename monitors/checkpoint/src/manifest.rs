@@ -5,7 +5,7 @@ use nacre_manifest::{Choice, Manifest, Programs, Value};
 /// Manifest of this monitor.
 pub const MANIFEST: Manifest = Manifest {
     name: "checkpoint",
-    summary: "Runs PROGRAM so that all of it can be frozen into a file and go on elsewhere: threads, memory, processes, pipes, and files that it has changed.",
+    summary: "Runs PROGRAM so that all of it can be copied, or frozen into a file and go on elsewhere: threads, memory, processes, pipes, and files that it has changed.",
     programs: Programs::Optional,
     options: &[
         Choice::new("-o", Value::Output("FILE"), "write images to FILE; each takes the place of the one before"),
@@ -16,6 +16,7 @@ pub const MANIFEST: Manifest = Manifest {
         Choice::new("-m", Value::Text("SIZE"), "memory of the environment: bytes, or with K, M or G (a quarter of what is left)"),
         Choice::new("--stats", Value::None, "tell of each freeze what it took"),
         Choice::new("--thaw", Value::Input("FILE"), "go on with the environment of an image, instead of running PROGRAM"),
+        Choice::new("--warm", Value::Text("TEXT"), "let a copy of the image's environment run, which reads TEXT, a newline and the end; again: one after the other"),
     ],
     notes: "",
     hands_on: "Nothing: all that the program knows is the monitor's own.",

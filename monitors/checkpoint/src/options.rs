@@ -1,5 +1,6 @@
 //! The command line: `checkpoint [-o FILE] [--after SECONDS] [--every SECONDS] [--end] [-m SIZE]
-//! [--fork N] [--stats] [--thaw FILE] [--] [PROGRAM [ARGUMENTS]]`.
+//! [--fork N] [--stats]
+//! [--thaw FILE] [--warm TEXT]... [--] [PROGRAM [ARGUMENTS]]`.
 
 use crate::manifest::MANIFEST;
 use nacre_nest::command::{Given, Stop, size};
@@ -23,6 +24,8 @@ pub struct Options<'a> {
     pub stats: bool,
     /// Path of the image to go on with.
     pub thaw: Option<&'a [u8]>,
+    /// Input of the copies that run, instead of the environment of the image, one after the other.
+    pub warm: Vec<&'a [u8]>,
     /// The program and its arguments.
     pub command: &'a [&'a [u8]],
 }
@@ -38,6 +41,7 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
             b"--end" => options.ends = true,
             b"--fork" => options.copies = Some(core::str::from_utf8(value).ok().and_then(|text| text.parse().ok()).ok_or(Stop::Value(name))?),
             b"--stats" => options.stats = true,
+            b"--warm" => options.warm.push(value),
             b"--thaw" => options.thaw = Some(value),
             _ => options.memory = Some(size(value).ok_or(Stop::Value(name))?),
         }
@@ -46,6 +50,7 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
     let freezes = options.after.is_some() || options.every.is_some();
     match () {
         () if options.thaw.is_some() != arguments.is_empty() => Err(Stop::NoProgram),
+        () if options.thaw.is_none() && !options.warm.is_empty() => Err(Stop::Value(b"--thaw")),
         // Images need a file, and a file needs a time.
         () if freezes && options.output.is_none() && options.copies.is_none() => Err(Stop::Value(b"-o")),
         () if !freezes && (options.output.is_some() || options.ends || options.copies.is_some()) => Err(Stop::Value(b"--after")),
@@ -75,6 +80,15 @@ mod tests {
         assert_eq!(parse(&[b"--thaw", b"x"]).map(|options| options.thaw), Ok(Some(&b"x"[..])));
         assert_eq!(parse(&[]), Err(Stop::NoProgram));
         assert_eq!(parse(&[b"--thaw", b"x", b"ls"]), Err(Stop::NoProgram));
+    }
+
+    #[test]
+    fn copies_need_a_time_or_an_image() {
+        assert_eq!(parse(&[b"--after", b"1", b"--fork", b"2", b"ls"]).map(|options| options.copies), Ok(Some(2)));
+        assert_eq!(parse(&[b"--fork", b"2", b"ls"]), Err(Stop::Value(b"--after")));
+        assert_eq!(parse(&[b"--after", b"1", b"--fork", b"-2", b"ls"]), Err(Stop::Value(b"--fork")));
+        assert_eq!(parse(&[b"--warm", b"a", b"ls"]), Err(Stop::Value(b"--thaw")));
+        assert_eq!(parse(&[b"--thaw", b"x", b"--warm", b"a", b"--warm", b"b"]).map(|options| options.warm.len()), Ok(2));
     }
 
     #[test]

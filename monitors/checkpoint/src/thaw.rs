@@ -28,8 +28,8 @@ use nacre_snapshot::{Access, Object, Place};
 use nacre_sys::{Condition, OwnedCondition, OwnedReference, Reference};
 
 /// Makes the environment of an image, which `source` gives, the original of a world. It is stopped:
-/// [`start`] lets the threads run that ran. Besides, the things outside that could not be got again,
-/// in words.
+/// [`start`] lets the threads run that ran. Besides, the things outside that could not be got
+/// again, in words.
 pub fn thaw(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Fault>) -> Result<(Vec<u64>, Vec<String>), String> {
     let refused = |fault: Fault| fault.to_string();
     let mut reader = Reader::new(source).map_err(refused)?;

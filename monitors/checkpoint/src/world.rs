@@ -26,7 +26,7 @@ pub struct Awaited {
 
 /// The environments, by their numbers.
 pub struct World {
-    /// Those that run.
+    /// Environments that have not ended.
     pub lives: BTreeMap<u64, Life>,
     /// Our seat outside.
     pub desk: Rc<Desk>,
