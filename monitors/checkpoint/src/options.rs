@@ -3,6 +3,7 @@
 //! [--thaw FILE] [--warm TEXT]... [--] [PROGRAM [ARGUMENTS]]`.
 
 use crate::manifest::MANIFEST;
+use alloc::vec::Vec;
 use nacre_nest::command::{Given, Stop, size};
 
 /// A command line that was understood.
