@@ -118,7 +118,7 @@ impl Commands {
 impl Outside {
     /// Lists the environment, and asks those within for the rest.
     pub fn send_list(&mut self, command: Command) {
-        let memory = Some(self.arena.size());
+        let memory = Some(self.arena.present());
         let (path, number) = (self.path(), command.number);
         let kind = if self.place == 0 { "monitor" } else { "copy" };
         let line = Record { path: &path, kind, name: b"checkpoint", memory, ..Record::default() }.line();

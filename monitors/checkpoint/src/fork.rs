@@ -96,7 +96,7 @@ fn copies(world: &mut World, of: u64, threads: &[u64], count: u64, input: Option
 /// Makes one copy, which is stopped: its number.
 fn copy(world: &mut World, of: u64, facts: &Facts, pages: &[u64], input: Option<&[u8]>, lost: &mut Vec<String>) -> Result<u64, String> {
     let place = (0..).find(|place| !world.is_taken(*place)).unwrap_or(0);
-    let arena = Arena::take(place, facts.limit, nacre_snapshot::table_pages(&facts.objects)).map_err(|errno| format!("no memory for {} MiB ({errno})", facts.limit >> 20))?;
+    let arena = Arena::take(place, facts.limit, facts.size, nacre_snapshot::table_pages(&facts.objects)).map_err(|errno| format!("no memory for {} KiB ({errno})", facts.size >> 10))?;
     let original = &mut running(world, of)?.outside;
     let mut bytes = vec![0; PAGE_SIZE as usize];
     for page in pages {

@@ -66,7 +66,7 @@ fn usual_size(services: &Services) -> u64 {
 fn begin(world: &mut World, options: &Options<'_>, arguments: &Arguments) -> Result<Result<(), i32>, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let size = options.memory.unwrap_or_else(|| usual_size(&services)).max(LEAST).next_multiple_of(PAGE_SIZE);
-    let arena = Arena::take(ORIGINAL, size, 0).map_err(|errno| format!("no memory for an environment of {} KiB ({errno}); give it less with -m", size >> 10))?;
+    let arena = Arena::take(ORIGINAL, size, size, 0).map_err(|errno| format!("no memory for an environment of {} KiB ({errno}); give it less with -m", size >> 10))?;
     let wrong = |errno: Errno| format!("cannot make the environment: {errno}");
     let outside = Outside::new(world.set(), ORIGINAL, arena, services, world.desk.clone()).map_err(wrong)?;
     let command = options.command.iter().map(|word| word.to_vec()).collect();
@@ -87,7 +87,7 @@ fn begin(world: &mut World, options: &Options<'_>, arguments: &Arguments) -> Res
 fn go_on(world: &mut World, path: &[u8], options: &Options<'_>, arguments: &Arguments) -> Result<(), String> {
     let shown = lossy(path);
     let source = files::source(&arguments.absolute(path)).map_err(|errno| format!("cannot read {shown}: {errno}"))?;
-    let (running, lost) = thaw::thaw(world, source).map_err(|why| format!("cannot thaw {shown}: {why}"))?;
+    let (running, lost) = thaw::thaw(world, source, !options.warm.is_empty()).map_err(|why| format!("cannot thaw {shown}: {why}"))?;
     for what in lost {
         complain(NAME, &format!("{shown}: not there any more: {what}"));
     }

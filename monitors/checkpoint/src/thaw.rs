@@ -30,13 +30,14 @@ use nacre_sys::{Condition, OwnedCondition, OwnedReference, Reference};
 /// Makes the environment of an image, which `source` gives, the original of a world. It is stopped:
 /// [`start`] lets the threads run that ran. Besides, the things outside that could not be got
 /// again, in words.
-pub fn thaw(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Fault>) -> Result<(Vec<u64>, Vec<String>), String> {
+pub fn thaw(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Fault>, is_template: bool) -> Result<(Vec<u64>, Vec<String>), String> {
     let refused = |fault: Fault| fault.to_string();
     let mut reader = Reader::new(source).map_err(refused)?;
     let mut facts = reader.facts().clone();
     check_facts(&mut facts).map_err(said("the image makes no sense"))?;
     let objects = core::mem::take(&mut facts.objects);
-    let arena = Arena::take(ORIGINAL, facts.limit, nacre_snapshot::table_pages(&objects)).map_err(|errno| no_memory(facts.limit, errno))?;
+    // One that never runs takes no more.
+    let arena = Arena::take(ORIGINAL, facts.limit, if is_template { facts.size } else { facts.limit }, nacre_snapshot::table_pages(&objects)).map_err(|errno| no_memory(facts.limit, errno))?;
     let at_objects: BTreeSet<u64> = objects.iter().map(|object| object.offset & !(PAGE_SIZE - 1)).collect();
     while let Some((distances, bytes)) = reader.pages().map_err(refused)? {
         for (page, contents) in distances.iter().zip(bytes.chunks_exact(PAGE_SIZE as usize)) {
