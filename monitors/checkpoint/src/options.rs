@@ -1,6 +1,5 @@
-//! The command line: `checkpoint [-o FILE] [--after SECONDS] [--every SECONDS] [--end] [-m SIZE]
-//! [--fork N] [--stats]
-//! [--thaw FILE] [--warm TEXT]... [--] [PROGRAM [ARGUMENTS]]`.
+//! The command line: `checkpoint [-o FILE] [--after SECONDS] [--every SECONDS] [--fork N]
+//! [--end] [-m SIZE] [--stats] [--thaw FILE] [--warm TEXT] [--] [PROGRAM [ARGUMENTS]]`.
 
 use crate::manifest::MANIFEST;
 use alloc::vec::Vec;
