@@ -142,7 +142,9 @@ fn serve_warm(world: &mut World, options: &Options<'_>) -> Result<i32, String> {
     let mut status = 0;
     for text in &options.warm {
         let input = [text, &b"\n"[..]].concat();
-        let forked = fork::fork(world, ORIGINAL, 1, Some(&input))?;
+        let mut forked = fork::fork(world, ORIGINAL, 1, Some(&input))?;
+        // The thaw has told of it.
+        forked.lost.clear();
         tell_fork(&forked, options.stats);
         loop {
             world.serve_until(None)?;
