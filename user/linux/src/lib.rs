@@ -50,8 +50,8 @@ mod services {
     pub mod connections;
     pub mod find;
     pub mod file_memory;
+    pub mod heap_room;
     pub mod library_file;
-    pub mod memory_shortage;
     pub mod resource_source;
     pub mod segment;
     pub mod segment_cache;

@@ -284,6 +284,8 @@ pub fn plan(images: &[(&Image, bool)], sizes: Sizes, heritage: &Heritage<'_>, sp
     let given = if forked { heritage.areas.len() } else if foreign { segments + 2 } else { 0 };
     let hidden = segments + heritage.areas.len() + 3 - given;
     let mut plan = Plan { space: PAGE_SIZE, pool_pages: sizes.pool_pages.max(5), given, data_size: (splits && foreign).then_some(0), ..Plan::default() };
+    let all = (given + hidden).max(segments + heritage.areas.len() + 3);
+    plan.windows.try_reserve_exact(all).map_err(|error| SpawnError::Service("memory for its plan", error.into()))?;
     plan.take((FIRST_MAPPING + hidden as u64 * ObjectType::Mapping.size()).next_multiple_of(PAGE_SIZE))?;
     plan.pool = plan.take(plan.pool_pages.saturating_mul(PAGE_SIZE))?;
     let references = heritage.references.len() as u64 + DATA_REFERENCES + SPARE_SLOTS;

@@ -18,6 +18,7 @@ use nacre_abi::message::MAX_BYTES;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
 use nacre_abi::{ObjectType, PAGE_SIZE, Status};
+use nacre_rt::fallible;
 use nacre_sys::{Mapping, Reference, Region, Space, SpanMut, Thread, Window};
 
 /// Flags of a fresh thread: interrupts on, and the bit that is always set.
@@ -340,6 +341,6 @@ fn make<S: ResourceSource>(
         From::Data => views.of(true).start() + window.offset,
         From::File(_) | From::Region(_) => 0,
     };
-    let areas = plan.windows.iter().take(heritage.areas.len()).map(place).collect();
+    let areas = fallible::collect(plan.windows.iter().take(heritage.areas.len()).map(place)).map_err(|error| SpawnError::Service("memory for its areas", error.into()))?;
     Ok(Child { segment, _data: data, space, thread, native, entry, areas, _files: loaded.into_iter().map(|one| one.file).collect() })
 }

@@ -2,8 +2,10 @@
 //! environment, the auxiliary vector, then the strings that they point at.
 
 use crate::refusal::SpawnError;
+use alloc::collections::TryReserveError;
 use alloc::vec::Vec;
 use nacre_abi::environment::{AT_DIRECTORY, AT_WINDOWS};
+use nacre_rt::fallible;
 
 /// Keys of the auxiliary vector that every program gets; Linux's numbers.
 pub mod auxiliary {
@@ -68,9 +70,13 @@ impl Strings {
         at
     }
 
-    fn add_all(&mut self, texts: &[&[u8]]) -> Vec<u64> {
-        texts.iter().map(|text| self.add_text(text)).collect()
+    fn add_all(&mut self, texts: &[&[u8]]) -> Result<Vec<u64>, SpawnError> {
+        fallible::collect(texts.iter().map(|text| self.add_text(text))).map_err(is_short)
     }
+}
+
+fn is_short(error: TryReserveError) -> SpawnError {
+    SpawnError::Service("memory for its stack", error.into())
 }
 
 fn size_of_all(texts: &[&[u8]]) -> usize {
@@ -81,21 +87,24 @@ fn size_of_all(texts: &[&[u8]]) -> usize {
 /// pointer is at the first.
 pub fn compose(high: u64, limit: usize, contents: &Contents<'_>) -> Result<Vec<u8>, SpawnError> {
     let size = size_of_all(contents.arguments) + size_of_all(contents.environment) + contents.path.len() + contents.directory.len();
-    if size + 16 * contents.auxiliary.len() + 40 * contents.windows.len() + 256 > limit {
+    let most = size + 16 * contents.auxiliary.len() + 40 * contents.windows.len() + 256;
+    if most > limit {
         return Err(SpawnError::Arguments);
     }
     let mut strings = Strings::default();
+    strings.bytes.try_reserve_exact(most).map_err(is_short)?;
     strings.bytes.extend(contents.windows.iter().flatten().flat_map(|word| word.to_le_bytes()));
     let random = strings.add(&contents.random);
     let platform = strings.add_text(b"x86_64");
-    let arguments = strings.add_all(contents.arguments);
-    let environment = strings.add_all(contents.environment);
+    let arguments = strings.add_all(contents.arguments)?;
+    let environment = strings.add_all(contents.environment)?;
     let path = strings.add_text(contents.path);
     let directory = (!contents.directory.is_empty()).then(|| (AT_DIRECTORY, strings.add_text(contents.directory)));
     strings.bytes.resize((strings.bytes.len() + 8).next_multiple_of(16), 0);
     let base = high - strings.bytes.len() as u64;
 
-    let mut words = Vec::with_capacity(arguments.len() + environment.len() + 2 * contents.auxiliary.len() + 16);
+    let mut words = Vec::new();
+    words.try_reserve_exact(arguments.len() + environment.len() + 2 * contents.auxiliary.len() + 16).map_err(is_short)?;
     words.push(arguments.len() as u64);
     words.extend(arguments.iter().map(|at| base + at));
     words.push(0);
@@ -109,7 +118,8 @@ pub fn compose(high: u64, limit: usize, contents: &Contents<'_>) -> Result<Vec<u
     if words.len() % 2 == 1 {
         words.push(0);
     }
-    let mut bytes = Vec::with_capacity(8 * words.len() + strings.bytes.len());
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(8 * words.len() + strings.bytes.len()).map_err(is_short)?;
     bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     bytes.extend(strings.bytes);
     Ok(bytes)

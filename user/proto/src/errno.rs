@@ -1,5 +1,6 @@
 //! Linux's error numbers, which label every reply.
 
+use alloc::collections::TryReserveError;
 use nacre_sys::{Code, Status};
 
 /// A Linux error number. 0 is success and never appears as an error.
@@ -182,6 +183,12 @@ impl From<Status> for Errno {
             Some(Code::Interrupted) => Errno::EINTR,
             _ => Errno::EPROTO,
         }
+    }
+}
+
+impl From<TryReserveError> for Errno {
+    fn from(_: TryReserveError) -> Errno {
+        Errno::ENOMEM
     }
 }
 

@@ -23,6 +23,10 @@ const LEAST: usize = 256 << 10;
 /// A heap grows by half of what it has, but by no more than this unless it must.
 const MOST: usize = 8 << 20;
 
+/// Bytes of the arena that a program may keep for the time when nothing else is left: see
+/// [`keep_rest`].
+const REST: usize = 16 << 10;
+
 /// Asked for a size, it answers where memory is and how much.
 pub type Source = fn(usize) -> Option<(usize, usize)>;
 
@@ -38,10 +42,41 @@ pub fn is_exhausted() -> bool {
     EXHAUSTED.load(Ordering::Relaxed)
 }
 
+/// Set if the end of the arena is kept.
+static KEEPS_REST: AtomicBool = AtomicBool::new(false);
+/// Set once the end of the arena had to be used, or [`note_shortage`] was called.
+static IS_SHORT: AtomicBool = AtomicBool::new(false);
+
+/// Keeps the end of the arena until the heap cannot grow any more. A program that calls this before
+/// it uses the heap, and asks [`lacks_room`] before it makes what stays, goes on without memory:
+/// what it does for a moment finds some.
+pub fn keep_rest() {
+    KEEPS_REST.store(true, Ordering::Relaxed);
+}
+
+/// Remembers that the program was refused memory.
+pub fn note_shortage() {
+    IS_SHORT.store(true, Ordering::Relaxed);
+}
+
+/// Returns true if memory was short once: only then [`lacks_room`] looks.
+#[inline]
+pub fn is_short() -> bool {
+    IS_SHORT.load(Ordering::Relaxed)
+}
+
+/// Returns true if memory was short once, and the heap cannot give `bytes` bytes now.
+#[inline]
+pub fn lacks_room(bytes: usize) -> bool {
+    is_short() && !has_room(bytes)
+}
+
 /// Source of more memory, and the size of the heap.
 pub struct Growth {
     total: usize,
     last: Span,
+    /// The end of the arena, if it is kept.
+    rest: Span,
     /// Pieces of the heap that are given up when nothing else is left: see [`gate`].
     reserve: [Option<NonNull<u8>>; MAX_PIECES],
     held: usize,
@@ -60,7 +95,26 @@ const PIECE_LAYOUT: Layout = match Layout::from_size_align(PIECE, 16) {
 
 impl Growth {
     const fn new() -> Growth {
-        Growth { total: 0, last: Span::empty(), reserve: [None; MAX_PIECES], held: 0, is_filling: false }
+        Growth { total: 0, last: Span::empty(), rest: Span::empty(), reserve: [None; MAX_PIECES], held: 0, is_filling: false }
+    }
+
+    /// Returns the arena, without what is kept of it.
+    fn arena(&mut self) -> Span {
+        let whole = arena();
+        let kept = if KEEPS_REST.load(Ordering::Relaxed) { REST } else { 0 };
+        let Some((start, _)) = whole.get_base_acme() else { return whole };
+        self.rest = Span::from_base_size(start.wrapping_add(ARENA_SIZE - kept), kept);
+        Span::from_base_size(start, ARENA_SIZE - kept)
+    }
+
+    /// Takes what was kept of the arena, unless the allocation is too large for it.
+    #[cold]
+    fn take_rest(&mut self, layout: Layout) -> Option<Span> {
+        if layout.size() > REST / 2 || self.rest.is_empty() {
+            return None;
+        }
+        note_shortage();
+        Some(core::mem::replace(&mut self.rest, Span::empty()))
     }
 
     /// Takes a piece out of the reserve.
@@ -198,8 +252,8 @@ pub fn set_source(source: Source) {
 
 impl OomHandler for Growth {
     fn handle_oom(talc: &mut Talc<Growth>, layout: Layout) -> Result<(), ()> {
-        let piece = if talc.oom_handler.total == 0 { Some(arena()) } else { obtain(talc.oom_handler.total, layout) };
-        let Some(piece) = piece else { return use_reserve(talc, layout) };
+        let piece = if talc.oom_handler.total == 0 { Some(talc.oom_handler.arena()) } else { obtain(talc.oom_handler.total, layout) };
+        let Some(piece) = piece.or_else(|| talc.oom_handler.take_rest(layout)) else { return use_reserve(talc, layout) };
         EXHAUSTED.store(false, Ordering::Relaxed);
         talc.oom_handler.total += piece.size();
         let last = talc.oom_handler.last;

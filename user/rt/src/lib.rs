@@ -19,6 +19,7 @@ extern crate std;
 
 pub mod arguments;
 pub mod exit;
+pub mod fallible;
 pub mod heap;
 pub mod memory;
 pub mod objects;

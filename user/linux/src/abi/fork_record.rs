@@ -6,6 +6,7 @@
 
 pub mod area;
 
+use crate::abi::errno::{ENOMEM, Errno};
 use alloc::vec::Vec;
 pub use area::Area;
 #[cfg(test)]
@@ -150,26 +151,38 @@ pub struct Segment {
 }
 
 /// Writes words and bytes.
-#[derive(Default)]
-struct Writer(Vec<u8>);
+struct Writer {
+    all: Vec<u8>,
+    /// Set once there was no memory: what is written then is incomplete.
+    is_short: bool,
+}
 
 impl Writer {
+    /// Appends `size` zeros, and returns them; none if there is no memory.
+    fn room(&mut self, size: usize) -> &mut [u8] {
+        let start = self.all.len();
+        match self.all.try_reserve(size) {
+            Ok(()) => self.all.resize(start + size, 0),
+            Err(_) => self.is_short = true,
+        }
+        &mut self.all[start..]
+    }
+
     fn word(&mut self, word: u64) {
-        self.0.extend(word.to_le_bytes());
+        self.words(&[word]);
     }
 
     fn words(&mut self, words: &[u64]) {
-        let start = self.0.len();
-        self.0.resize(start + 8 * words.len(), 0);
-        for (place, word) in self.0[start..].as_chunks_mut::<8>().0.iter_mut().zip(words) {
+        for (place, word) in self.room(8 * words.len()).as_chunks_mut::<8>().0.iter_mut().zip(words) {
             *place = word.to_le_bytes();
         }
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
         self.word(bytes.len() as u64);
-        self.0.extend(bytes);
-        self.0.resize(self.0.len().next_multiple_of(8), 0);
+        if let Some((place, _)) = self.room(bytes.len().next_multiple_of(8)).split_at_mut_checked(bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
     }
 
     /// A number that may be absent: one more, or 0.
@@ -313,9 +326,10 @@ impl Copy {
 }
 
 impl Inheritance {
-    /// As bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut to = Writer(Vec::with_capacity(USUAL));
+    /// Returns the record as bytes. `ENOMEM`: there is no memory for them.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Errno> {
+        let mut to = Writer { all: Vec::new(), is_short: false };
+        to.all.try_reserve(USUAL)?;
         to.word(VERSION);
         to.words(&self.owner.map(u64::from));
         to.words(&[self.umask.into(), self.persona]);
@@ -337,7 +351,7 @@ impl Inheritance {
         if let Some(copy) = &self.copy {
             copy.write(&mut to);
         }
-        to.0
+        if to.is_short { Err(ENOMEM) } else { Ok(to.all) }
     }
 
     /// Decodes a record that came with `references` references; `None` if it makes no sense.

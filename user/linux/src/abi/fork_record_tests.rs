@@ -55,20 +55,20 @@ fn inheritance() -> Inheritance {
 #[test]
 fn what_is_written_is_read() {
     let whole = inheritance();
-    assert_eq!(Inheritance::from_bytes(&whole.to_bytes(), 4), Some(whole.clone()));
+    assert_eq!(Inheritance::from_bytes(&whole.to_bytes().unwrap(), 4), Some(whole.clone()));
     let program = Inheritance { copy: None, current: None, ..whole };
-    assert_eq!(Inheritance::from_bytes(&program.to_bytes(), 4), Some(program));
+    assert_eq!(Inheritance::from_bytes(&program.to_bytes().unwrap(), 4), Some(program));
 }
 
 #[test]
 fn references_that_did_not_come_are_refused() {
-    let bytes = inheritance().to_bytes();
+    let bytes = inheritance().to_bytes().unwrap();
     assert_eq!(Inheritance::from_bytes(&bytes, 3), None);
 }
 
 #[test]
 fn every_end_that_comes_too_early_is_seen() {
-    let bytes = inheritance().to_bytes();
+    let bytes = inheritance().to_bytes().unwrap();
     for size in 0..bytes.len() {
         assert_eq!(Inheritance::from_bytes(&bytes[..size], 4), None, "{size}");
     }
@@ -76,7 +76,7 @@ fn every_end_that_comes_too_early_is_seen() {
 
 #[test]
 fn whatever_is_read_can_be_used() {
-    let bytes = inheritance().to_bytes();
+    let bytes = inheritance().to_bytes().unwrap();
     let mut state = 0x2545_f491_4f6c_dd1du64;
     let mut accepted = 0;
     for _ in 0..20_000 {

@@ -52,8 +52,8 @@ use crate::calls::time::timers;
 use crate::operations::files::pidfd;
 use crate::operations::user_faults as faults;
 use crate::process::Process;
-use crate::services::memory_shortage::IS_SHORT;
-use core::sync::atomic::Ordering;
+use crate::services::heap_room;
+use nacre_rt::heap;
 
 /// Carries out a call: the arguments are in the frame.
 pub type Handler = fn(&mut Process, &mut Frame) -> Answer;
@@ -73,27 +73,24 @@ macro_rules! calls {
     };
 }
 
-/// Bytes that the heap must be able to give before a call may make something.
-const ROOM: usize = 32 << 10;
-
 /// Returns true if a call makes something and the heap has too little room for it.
 #[cold]
 fn lacks_memory(number: usize) -> bool {
-    MAKERS.contains(&number) && !nacre_rt::heap::has_room(ROOM)
+    MAKERS.contains(&number) && heap::lacks_room(heap_room::CALL)
 }
 
 /// Calls that make something which stays. What room is left serves calls that free memory, or need
 /// it for a moment.
-const MAKERS: [usize; 42] = [
-    2, 9, 10, 22, 25, 29, 30, 32, 33, 41, 43, 53, 56, 57, 58, 64, 68, 85, 213, 222, 233, 240, 253, 254, 257, 282, 283,
-    284, 288, 289, 290, 291, 292, 293, 294, 304, 319, 323, 434, 435, 437, 438,
+const MAKERS: [usize; 44] = [
+    2, 9, 10, 22, 25, 29, 30, 32, 33, 41, 43, 53, 56, 57, 58, 59, 64, 68, 85, 213, 222, 233, 240, 253, 254, 257, 282, 283,
+    284, 288, 289, 290, 291, 292, 293, 294, 304, 319, 322, 323, 434, 435, 437, 438,
 ];
 
 /// Carries out call `number`; what the program finds in `rax`.
 #[inline]
 pub fn call(process: &mut Process, number: usize, frame: &mut Frame) -> u64 {
     match CALLS.get(number) {
-        Some(Some(_)) if IS_SHORT.load(Ordering::Relaxed) && lacks_memory(number) => negated(ENOMEM),
+        Some(Some(_)) if heap::is_short() && lacks_memory(number) => negated(ENOMEM),
         Some(Some(handler)) => match handler(process, frame) {
             Err(EAWAITS_PAGE) => call_when_there(process, *handler, frame),
             answer => answer.unwrap_or_else(negated),

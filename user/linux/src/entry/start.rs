@@ -29,7 +29,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_nest::stack::auxiliary;
-use nacre_rt::Arguments;
+use nacre_rt::{Arguments, heap};
 use nacre_rt::memory::{HEAP_END, HEAP_START};
 use nacre_sys::Thread;
 
@@ -153,6 +153,7 @@ fn return_from_fork(copy: &Copy) -> Result<(), Errno> {
 
 /// Prepares everything; the program's entry point.
 pub fn start(arguments: &Arguments) -> u64 {
+    heap::keep_rest();
     let auxiliary = auxiliary(arguments);
     let inheritance = restore_state::read(&auxiliary);
     let set_up = inheritance.as_ref().map_err(|error| *error).and_then(|inheritance| set_up(&auxiliary, arguments, inheritance.as_ref()));

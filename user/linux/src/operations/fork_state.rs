@@ -15,11 +15,11 @@ use crate::state::memory::promised::{self, Copies, KnownPart};
 use crate::state::memory::user_access;
 use crate::state::signals::dispositions::Action;
 use alloc::rc::Rc;
-use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
-use nacre_sys::{Reference, Region, memory};
+use nacre_rt::fallible;
+use nacre_sys::{OwnedReference, Reference, Region, memory};
 
 /// Address range where the library maps a child's memory while it builds the child.
 pub const WINDOWS: core::ops::Range<u64> = nacre_sys::window::WINDOWS;
@@ -43,7 +43,7 @@ pub struct ForkState {
 
 impl ForkState {
     /// Collects the state that survives an exec.
-    pub fn of(process: &mut Process) -> ForkState {
+    pub fn of(process: &mut Process) -> Result<ForkState, Errno> {
         let data = Inheritance {
             owner: process.identity.owner(),
             umask: process.identity.umask,
@@ -55,10 +55,10 @@ impl ForkState {
             executable: process.executable.clone(),
             pid: process.identity.pid,
             state: state(process),
-            groups: process.identity.groups.iter().map(|group| u64::from(*group)).collect(),
+            groups: fallible::collect(process.identity.groups.iter().map(|group| u64::from(*group)))?,
             ..Inheritance::default()
         };
-        ForkState { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), known: KnownPart::default(), keeps_stack: false, shown: Vec::new() }
+        Ok(ForkState { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), known: KnownPart::default(), keeps_stack: false, shown: Vec::new() })
     }
 
     /// Adds what only `execve` keeps: signals that wait. Those of the thread are the process's
@@ -70,58 +70,73 @@ impl ForkState {
             all.map(|info| [info.signal, u64::from(info.code as u32), info.fields[0], info.fields[1], info.fields[2], info.fields[3]]).collect();
     }
 
-    fn reference(&mut self, reference: Reference) -> u64 {
-        self.references.push(reference);
-        self.references.len() as u64 - 1
+    fn reference(&mut self, reference: Reference) -> Result<u64, Errno> {
+        fallible::push(&mut self.references, reference)?;
+        Ok(self.references.len() as u64 - 1)
+    }
+
+    fn references_of<const N: usize>(&mut self, references: [Option<Reference>; N]) -> Result<[Option<u64>; N], Errno> {
+        let mut numbers = [None; N];
+        for (number, reference) in numbers.iter_mut().zip(references) {
+            *number = reference.map(|reference| self.reference(reference)).transpose()?;
+        }
+        Ok(numbers)
     }
 
     /// Sets what keeps the program's file from being written. It stands behind all other
     /// references, so that the next attempt can replace it.
-    pub fn set_executing(&mut self, hold: Option<Reference>) {
+    pub fn set_executing(&mut self, hold: Option<Reference>) -> Result<(), Errno> {
         if self.data.executing.is_some() {
             self.references.pop();
         }
-        self.data.executing = hold.map(|hold| self.reference(hold));
+        [self.data.executing] = self.references_of([hold])?;
+        Ok(())
     }
 
     /// The number of a file, if it is one that others can have.
-    fn file(&mut self, file: &Rc<OpenFile>, known: &mut Vec<(*const OpenFile, u64)>) -> Option<u64> {
+    fn file(&mut self, file: &Rc<OpenFile>, known: &mut Vec<(*const OpenFile, u64)>) -> Result<Option<u64>, Errno> {
         let at = Rc::as_ptr(file);
         if let Some((_, number)) = known.iter().find(|(other, _)| *other == at) {
-            return Some(*number);
+            return Ok(Some(*number));
         }
         let (stream, reference) = match &file.kind {
-            Kind::Remote(reference) => (None, Some(self.reference(reference.handle()))),
-            Kind::Stream(number, reference) => (Some(*number), reference.get().map(|reference| self.reference(reference.handle()))),
-            _ => (None, file.moved.get().map(|moved| self.reference(moved.handle()))),
+            Kind::Remote(reference) => (None, Some(reference)),
+            Kind::Stream(number, reference) => (Some(*number), reference.get()),
+            _ => (None, file.moved.get()),
         };
-        let (path, position) = if stream.is_none() && reference.is_none() { made_here(file)? } else { (opened_by(file), 0) };
-        self.data.files.push(File { stream, reference, mode: file.mode, flags: file.flags.get(), path, position });
+        let [reference] = self.references_of([reference.map(OwnedReference::handle)])?;
+        let path = if stream.is_none() && reference.is_none() { made_here(file) } else { Some((opened_by(file)?, 0)) };
+        let Some((path, position)) = path else { return Ok(None) };
+        fallible::push(&mut self.data.files, File { stream, reference, mode: file.mode, flags: file.flags.get(), path, position })?;
         let number = self.data.files.len() as u64 - 1;
-        known.push((at, number));
-        Some(number)
+        fallible::push(known, (at, number))?;
+        Ok(Some(number))
     }
 
     /// Adds the open files; those that `execve` closes only for a fork.
-    pub fn add_files(&mut self, process: &mut Process, forks: bool) {
+    pub fn add_files(&mut self, process: &mut Process, forks: bool) -> Result<(), Errno> {
         in_process_io::move_counters(process);
-        let mut known = Vec::new();
-        for number in process.descriptors.open_in(0, u64::MAX) {
+        let (mut known, mut next) = (Vec::new(), 0);
+        while let Some(number) = process.descriptors.open_from(next) {
+            next = number + 1;
             let (Ok(file), Ok(close_on_exec)) = (process.descriptors.get(number), process.descriptors.close_on_exec(number)) else {
                 continue;
             };
             if close_on_exec && !forks {
                 continue;
             }
-            if let Some(file) = self.file(&file, &mut known) {
-                self.data.descriptors.push(Descriptor { number, file, close_on_exec });
+            if let Some(file) = self.file(&file, &mut known)? {
+                fallible::push(&mut self.data.descriptors, Descriptor { number, file, close_on_exec })?;
             }
         }
-        let owner = process.lock_owner.as_ref().filter(|_| !forks);
-        self.data.lock_owner = owner.map(|owner| self.reference(owner.handle()));
-        self.data.keyed = process.keyed.port.as_ref().filter(|_| !forks).map(|port| self.reference(port.handle()));
-        self.data.attached = if forks { process.keyed.attached.iter().map(|one| one.words()).collect() } else { Vec::new() };
-        self.data.current = process.current.as_ref().and_then(|directory| self.file(directory, &mut known));
+        let kept = |reference: &Option<OwnedReference>| reference.as_ref().filter(|_| !forks).map(OwnedReference::handle);
+        [self.data.lock_owner, self.data.keyed] = self.references_of([kept(&process.lock_owner), kept(&process.keyed.port)])?;
+        self.data.attached = if forks { fallible::collect(process.keyed.attached.iter().map(|one| one.words()))? } else { Vec::new() };
+        self.data.current = match &process.current {
+            Some(directory) => self.file(directory, &mut known)?,
+            None => None,
+        };
+        Ok(())
     }
 
     /// Adds what only a fork copies: the thread, which returns with `frame`, and memory.
@@ -138,9 +153,9 @@ impl ForkState {
             fpu: user_access::fpu::saved(),
             segments: Vec::new(),
             areas: Vec::new(),
-            services: process.services.found().map(|found| found.map(|found| self.reference(found))),
+            services: self.references_of(process.services.found())?,
         };
-        self.data.executing = process.executing.as_ref().map(|hold| self.reference(hold.handle()));
+        [self.data.executing] = self.references_of([process.executing.as_ref().map(OwnedReference::handle)])?;
         leave_for_later(process, frame.stack, shares)?;
         for area in process.memory.map.areas_mut() {
             self.add_area(&mut copy, area, frame.stack, shares)?;
@@ -164,24 +179,24 @@ impl ForkState {
             Fill::Reserved | Fill::Beyond(_) => (area::Fill::Reserved, None),
             Fill::Own(part) => match part.shown_to_all(shares)? {
                 None => {
-                    promised::add_pieces(part, (start, area.end), rights, copy, &mut Copies { areas: &mut self.areas, copies: &mut self.copies, known: &mut self.known });
-                    return Ok(());
+                    let mut all = Copies { areas: &mut self.areas, copies: &mut self.copies, known: &mut self.known };
+                    return promised::add_pieces(part, (start, area.end), rights, copy, &mut all);
                 }
                 Some((segment, offset)) => {
                     let sharing = part.sharing();
-                    let number = self.segment(copy, &segment);
+                    let number = self.segment(copy, &segment)?;
                     (area::Fill::Part { segment: number, offset, sharing }, Some((Region::through(segment.region()), offset)))
                 }
             },
         };
         let kept = if let Fill::Beyond(rights) = area.backing { rights } else { rights };
         if fill == area::Fill::Reserved {
-            copy.areas.push(area::Area { start, end: area.end, rights: kept.0, fill });
+            fallible::push(&mut copy.areas, area::Area { start, end: area.end, rights: kept.0, fill })?;
             return Ok(());
         }
         let pieces = match &area.backing {
-            Fill::Own(part) if shows.is_some() => part.pieces(start),
-            _ => vec![(start, area.end, false)],
+            Fill::Own(part) if shows.is_some() => part.pieces(start)?,
+            _ => fallible::collect([(start, area.end, false)])?,
         };
         // Pages that were written since the fork before are copied at once, those between them are
         // shown.
@@ -192,25 +207,26 @@ impl ForkState {
                 area::Fill::Part { segment, offset, sharing } if !is_own => area::Fill::Part { segment, offset: offset + into, sharing },
                 _ => area::Fill::Own,
             };
-            copy.areas.push(area::Area { start, end, rights: kept.0, fill });
+            fallible::push(&mut copy.areas, area::Area { start, end, rights: kept.0, fill })?;
             if shows.is_none() {
-                self.copies.push((self.areas.len(), start, end));
+                fallible::push(&mut self.copies, (self.areas.len(), start, end))?;
             }
             let rights = if is_lazy && shows.is_some() { read_only(rights) } else { rights };
-            self.areas.push(nacre_nest::Area { start, size: end - start, rights, shows });
+            fallible::push(&mut self.areas, nacre_nest::Area { start, size: end - start, rights, shows })?;
         }
         Ok(())
     }
 
-    fn segment(&mut self, copy: &mut Copy, segment: &Rc<Segment>) -> u64 {
+    fn segment(&mut self, copy: &mut Copy, segment: &Rc<Segment>) -> Result<u64, Errno> {
         if let Some(number) = self.shown.iter().position(|other| Rc::ptr_eq(other, segment)) {
-            return number as u64;
+            return Ok(number as u64);
         }
-        let port = segment.shared_port().map(|port| self.reference(port));
-        let region = self.reference(segment.region());
-        copy.segments.push(fork_record::Segment { port, region, size: segment.size(), writable: segment.is_writable(), paging: segment.paging() as u64 });
-        self.shown.push(segment.clone());
-        self.shown.len() as u64 - 1
+        let [port] = self.references_of([segment.shared_port()])?;
+        let region = self.reference(segment.region())?;
+        let record = fork_record::Segment { port, region, size: segment.size(), writable: segment.is_writable(), paging: segment.paging() as u64 };
+        fallible::push(&mut copy.segments, record)?;
+        fallible::push(&mut self.shown, segment.clone())?;
+        Ok(self.shown.len() as u64 - 1)
     }
 }
 
@@ -243,9 +259,10 @@ fn made_here(file: &OpenFile) -> Option<(Vec<u8>, u64)> {
 }
 
 /// The path that a file was opened by, if it says all.
-fn opened_by(file: &OpenFile) -> Vec<u8> {
+fn opened_by(file: &OpenFile) -> Result<Vec<u8>, Errno> {
     let known = file.opened_by.borrow();
-    known.as_ref().filter(|(base, path)| base.is_none() && path.len() < 4096).map(|(_, path)| path.clone()).unwrap_or_default()
+    let path = known.as_ref().filter(|(base, path)| base.is_none() && path.len() < 4096).map_or(&[][..], |(_, path)| path);
+    Ok(fallible::collect(path.iter().copied())?)
 }
 
 /// Signals whose dispositions are not the default.

@@ -21,8 +21,7 @@ const SIGBUS: u64 = 7;
 /// The open file of this number, if the program has it still.
 fn file_of(process: &Process, number: u64) -> Option<UserFaultFile> {
     let descriptors = &process.descriptors;
-    let all = descriptors.open_in(0, u64::MAX).into_iter();
-    all.filter_map(|one| descriptors.look(one)?.faults()).find(|file| file.number == number)
+    descriptors.open().filter_map(|one| descriptors.look(one)?.faults()).find(|file| file.number == number)
 }
 
 /// Outcome for a thread that lacks a page.

@@ -2,12 +2,12 @@
 
 use crate::abi::errno::{ENOMEM, Errno};
 use crate::services::file_memory;
-use crate::services::memory_shortage;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 use nacre_proto::flags::{SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED};
 use nacre_proto::{dataspace, memory, segment};
+use nacre_rt::heap;
 use nacre_rt::memory::{object_pool, pool};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedReference, Reference};
@@ -122,7 +122,7 @@ impl Segment {
 
     fn take(pool: Reference, size: u64, flags: u64) -> Result<Rc<Segment>, Errno> {
         let reply = memory::segment_create(pool, size, flags).map_err(|_| {
-            memory_shortage::memory_is_short();
+            heap::note_shortage();
             ENOMEM
         })?;
         let paging = match reply.holds {

@@ -40,6 +40,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_abi::state::MappingState;
+use nacre_rt::fallible;
 
 /// Minimum growth of the break's memory in bytes, if there is room. A C library asks for a little
 /// first and then for 132 KiB.
@@ -232,6 +233,7 @@ impl Memory {
             self.make_writable(services, start, end)?;
         }
         let mut filled = Vec::new();
+        filled.try_reserve(self.map.within(start, end)?.filter(|area| matches!(area.backing, Fill::Reserved)).count())?;
         for area in self.map.within(start, end)? {
             match &mut area.backing {
                 Fill::Library(most) if !most.contains(rights) => return Err(EACCES),
@@ -258,7 +260,7 @@ impl Memory {
     /// Gives the range memory of its own where it shows what others do too.
     fn make_writable(&mut self, services: &mut Services, start: u64, end: u64) -> Result<(), Errno> {
         let shows_others = |area: &&mut Area<Fill>| matches!(&area.backing, Fill::Own(part) if !part.writable && !part.is_lazy());
-        let found: Vec<(u64, u64)> = self.map.within(start, end)?.filter(shows_others).map(|area| (area.start, area.end)).collect();
+        let found = fallible::collect(self.map.within(start, end)?.filter(shows_others).map(|area| (area.start, area.end)))?;
         found.into_iter().try_for_each(|(start, end)| self.make_own(services, start, end))
     }
 

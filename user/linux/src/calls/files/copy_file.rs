@@ -12,7 +12,7 @@ use crate::state::files::open_file::OpenFile;
 use crate::state::files::socket_kind::Socket;
 use crate::state::memory::Memory;
 use alloc::rc::Rc;
-use alloc::vec;
+use nacre_rt::fallible;
 
 /// A position that a call names by its address: the file's own if there is none.
 pub fn start(memory: &Memory, address: u64) -> Result<u64, Errno> {
@@ -30,7 +30,7 @@ pub fn advance(offset: u64, by: u64) -> u64 {
 
 /// Copies until `size` bytes are done, the source ends, or a write falls short.
 fn copy(process: &mut Process, from: (&OpenFile, u64), to: (&OpenFile, u64), size: u64) -> Answer {
-    let mut buffer = vec![0; PIECE.min(size as usize)];
+    let mut buffer = fallible::zeros(PIECE.min(size as usize))?;
     let mut done = 0;
     while done < size {
         let wanted = buffer.len().min((size - done) as usize);

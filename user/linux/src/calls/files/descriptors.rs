@@ -46,7 +46,9 @@ pub fn close_range(process: &mut Process, frame: &mut Frame) -> Answer {
     if first > last || flags & !(CLOSE_ON_EXEC | 2) != 0 {
         return Err(EINVAL);
     }
-    for descriptor in process.descriptors.open_in(first, last) {
+    let mut next = first;
+    while let Some(descriptor) = process.descriptors.open_from(next).filter(|descriptor| *descriptor <= last) {
+        next = descriptor + 1;
         if flags & CLOSE_ON_EXEC != 0 {
             process.descriptors.set_close_on_exec(descriptor, true)?;
         } else {

@@ -13,8 +13,8 @@ use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
 use crate::state::limits::MAX_DESCRIPTORS;
 use alloc::rc::Rc;
-use alloc::vec;
 use alloc::vec::Vec;
+use nacre_rt::fallible;
 
 /// Bytes of a `struct pollfd`.
 const ENTRY: u64 = 8;
@@ -37,14 +37,11 @@ fn poll_once(process: &mut Process, entries: u64, count: u64) -> Answer {
     Ok(found)
 }
 
-/// The open files of the entries, with what is waited for of each.
-fn polled(process: &Process, entries: u64, count: u64) -> Vec<(Rc<OpenFile>, u64)> {
-    let entry = |index| {
-        let [word] = process.memory.read_words(entries + ENTRY * index).ok()?;
-        let open = process.descriptors.get(word & 0xffff_ffff).ok().filter(|_| (word as i32) >= 0)?;
-        Some((open, word >> 32 & 0xffff))
-    };
-    (0..count).filter_map(entry).collect()
+/// The open file of an entry, with what is waited for.
+fn polled(process: &Process, entries: u64, index: u64) -> Option<(Rc<OpenFile>, u64)> {
+    let [word] = process.memory.read_words(entries + ENTRY * index).ok()?;
+    let open = process.descriptors.get(word & 0xffff_ffff).ok().filter(|_| (word as i32) >= 0)?;
+    Some((open, word >> 32 & 0xffff))
 }
 
 fn poll_for(process: &mut Process, entries: u64, count: u64, timeout: u64) -> Answer {
@@ -53,8 +50,7 @@ fn poll_for(process: &mut Process, entries: u64, count: u64, timeout: u64) -> An
     }
     process.memory.writable(entries, ENTRY * count)?;
     wait(process, timeout, |process| poll_once(process, entries, count), |process| {
-        let files = polled(process, entries, count);
-        watch_all(process, &files)
+        watch_all(process, count, |process, index| polled(process, entries, index))
     })
 }
 
@@ -109,7 +105,7 @@ pub fn ppoll(process: &mut Process, frame: &mut Frame) -> Answer {
 const SETS: [u64; 3] = [POLLIN | POLLHUP | POLLERR, POLLOUT | POLLERR, POLLPRI];
 
 fn read_set(process: &Process, address: u64, words: usize) -> Result<Vec<u64>, Errno> {
-    let mut set = vec![0; words];
+    let mut set = fallible::zeros(words)?;
     if address != 0 {
         for (index, word) in set.iter_mut().enumerate() {
             [*word] = process.memory.read_words(address + 8 * index as u64)?;
@@ -123,8 +119,8 @@ fn select_once(process: &mut Process, wanted: &[Vec<u64>; 3], found: &mut [Vec<u
     let mut total = 0;
     for descriptor in 0..count {
         let (word, bit) = (descriptor / 64, 1 << (descriptor % 64));
-        let asked: Vec<usize> = (0..3).filter(|set| wanted[*set][word] & bit != 0).collect();
-        if asked.is_empty() {
+        let asked = (0..3).filter(|set| wanted[*set][word] & bit != 0);
+        if asked.clone().next().is_none() {
             continue;
         }
         let open = process.descriptors.get(descriptor as u64)?;
@@ -138,14 +134,11 @@ fn select_once(process: &mut Process, wanted: &[Vec<u64>; 3], found: &mut [Vec<u
     Ok(total)
 }
 
-/// The open files of the sets, with what is waited for of each.
-fn selected(process: &Process, wanted: &[Vec<u64>; 3], count: usize) -> Vec<(Rc<OpenFile>, u64)> {
-    let events = |descriptor: usize| {
-        let has = |set: &usize| wanted[*set][descriptor / 64] & 1 << (descriptor % 64) != 0;
-        (0..3).filter(has).fold(0, |events, set| events | SETS[set])
-    };
-    let all = (0..count).filter(|descriptor| events(*descriptor) != 0);
-    all.filter_map(|descriptor| Some((process.descriptors.get(descriptor as u64).ok()?, events(descriptor)))).collect()
+/// The open file of a descriptor that is in a set, with what is waited for.
+fn selected(process: &Process, wanted: &[Vec<u64>; 3], descriptor: u64) -> Option<(Rc<OpenFile>, u64)> {
+    let has = |set: &usize| wanted[*set][descriptor as usize / 64] & 1 << (descriptor % 64) != 0;
+    let events = (0..3).filter(has).fold(0, |events, set| events | SETS[set]);
+    if events == 0 { None } else { Some((process.descriptors.get(descriptor).ok()?, events)) }
 }
 
 fn select_for(process: &mut Process, count: u64, addresses: [u64; 3], timeout: u64) -> Answer {
@@ -157,11 +150,10 @@ fn select_for(process: &mut Process, count: u64, addresses: [u64; 3], timeout: u
     let words = count.div_ceil(64);
     let [read, write, except] = addresses;
     let wanted = [read_set(process, read, words)?, read_set(process, write, words)?, read_set(process, except, words)?];
-    let mut found = [const { Vec::new() }; 3].map(|_: Vec<u64>| vec![0; words]);
+    let mut found = [fallible::zeros(words)?, fallible::zeros(words)?, fallible::zeros(words)?];
     let check = |process: &mut Process| select_once(process, &wanted, &mut found, count);
     let total = wait(process, timeout, check, |process| {
-        let files = selected(process, &wanted, count);
-        watch_all(process, &files)
+        watch_all(process, count as u64, |process, descriptor| selected(process, &wanted, descriptor))
     })?;
     for (address, set) in addresses.into_iter().zip(&found) {
         if address != 0 {

@@ -1,6 +1,6 @@
 //! Reading and writing open files.
 
-use crate::abi::errno::{Answer, EBADF, EFAULT, EFBIG, EINVAL, ENODEV, ENOMEM, EOPNOTSUPP, ESPIPE, Errno};
+use crate::abi::errno::{Answer, EBADF, EFAULT, EFBIG, EINVAL, ENODEV, EOPNOTSUPP, ESPIPE, Errno};
 use crate::abi::file_flags::{S_IFDIR, S_IFIFO, S_IFMT};
 use crate::abi::registers::Frame;
 use crate::calls::files::list_directory;
@@ -16,6 +16,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_proto::file;
+use nacre_rt::fallible;
 
 /// Maximum number of bytes of one read or write, as on Linux.
 const MOST: u64 = 0x7fff_f000;
@@ -121,9 +122,7 @@ fn read_scattered(process: &mut Process, file: &OpenFile, offset: u64, pieces: &
             Err(_) => break,
         }
     }
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(room.min(MAX_GATHERED) as usize).map_err(|_| ENOMEM)?;
-    bytes.resize(room.min(MAX_GATHERED) as usize, 0);
+    let mut bytes = fallible::zeros(room.min(MAX_GATHERED) as usize)?;
     let count = process.read(file, offset, &mut bytes)?;
     process.memory.scatter(pieces, &bytes[..count])?;
     Ok(count as u64)
@@ -156,7 +155,8 @@ fn read_pieces(process: &mut Process, file: &OpenFile, mut offset: u64, pieces: 
 fn write_pieces(process: &mut Process, file: &OpenFile, mut offset: u64, pieces: &[(u64, u64)]) -> Answer {
     let size = pieces.iter().fold(0, |sum: u64, piece| sum.saturating_add(piece.1));
     if size <= PIECE as u64 && pieces.iter().filter(|piece| piece.1 != 0).count() > 1 {
-        let mut bytes = Vec::with_capacity(size as usize);
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size as usize)?;
         for (address, size) in pieces {
             bytes.extend_from_slice(process.memory.readable(*address, *size)?);
         }

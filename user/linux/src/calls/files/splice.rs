@@ -15,9 +15,9 @@ use crate::services::OWN_POSITION;
 use crate::services::find::PIECE;
 use crate::state::files::open_file::OpenFile;
 use alloc::rc::Rc;
-use alloc::vec;
 use nacre_proto::channel;
 use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT, MSG_PEEK};
+use nacre_rt::fallible;
 
 /// Do not wait for pipes.
 const NONBLOCK: u64 = 2;
@@ -64,7 +64,7 @@ fn look(pipe: &OpenFile, into: &mut [u8]) -> Result<usize, Errno> {
 
 /// Takes bytes that have been looked at.
 fn take(pipe: &OpenFile, size: usize) -> Result<(), Errno> {
-    let mut buffer = vec![0; size];
+    let mut buffer = fallible::zeros(size)?;
     channel::receive(pipe.reference()?, MSG_DONTWAIT | MSG_BARE, size as u64, 0, 0, &mut buffer[..])?;
     Ok(())
 }
@@ -91,7 +91,7 @@ fn repeat(size: u64, mut step: impl FnMut(u64, usize) -> Result<usize, Errno>) -
 
 /// Moves bytes out of a pipe, to another or to a file.
 fn out_of_pipe(process: &mut Process, from: &Rc<OpenFile>, to: &Rc<OpenFile>, offset: u64, (size, dont_wait): (u64, bool)) -> Answer {
-    let mut buffer = vec![0; STEP.min(size as usize)];
+    let mut buffer = fallible::zeros(STEP.min(size as usize))?;
     repeat(size, |done, most| {
         wait(process, from, POLLIN, dont_wait || from.is_nonblocking() || done != 0)?;
         let count = look(from, &mut buffer[..most])?;
@@ -112,7 +112,7 @@ fn out_of_pipe(process: &mut Process, from: &Rc<OpenFile>, to: &Rc<OpenFile>, of
 /// Moves bytes of a file into a pipe. What the pipe does not take stays in the file, if that has a
 /// position; else it is waited for.
 fn into_pipe(process: &mut Process, from: &OpenFile, to: &Rc<OpenFile>, offset: u64, (size, dont_wait): (u64, bool)) -> Answer {
-    let mut buffer = vec![0; STEP.min(size as usize)];
+    let mut buffer = fallible::zeros(STEP.min(size as usize))?;
     let has_position = from.is_regular();
     repeat(size, |done, most| {
         wait(process, to, POLLOUT, dont_wait || to.is_nonblocking() || done != 0)?;
@@ -179,7 +179,7 @@ pub fn tee(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     wait(process, &from, POLLIN, dont_wait || from.is_nonblocking())?;
     let answer = wait(process, &to, POLLOUT, dont_wait || to.is_nonblocking()).and_then(|()| {
-        let mut buffer = vec![0; STEP.min(size as usize)];
+        let mut buffer = fallible::zeros(STEP.min(size as usize))?;
         let target = from.reference()?;
         repeat(size, |done, most| {
             let reply = channel::receive(target, MSG_PEEK | MSG_DONTWAIT | MSG_BARE, most as u64, 0, done, &mut buffer[..most])?;

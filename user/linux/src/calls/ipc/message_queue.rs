@@ -22,12 +22,12 @@ use crate::state::capabilities::{FILE_OWNER, RESOURCES};
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::queue_notifications::{COOKIE, Effect, Expected, MAIL};
 use alloc::rc::Rc;
-use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_proto::client::words;
 use nacre_proto::flags::{MSG_DONTWAIT, MSG_MORE, O_CREAT, O_EXCL, SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD};
 use nacre_proto::mailbox::{self, ANY, PRIVILEGED};
+use nacre_rt::fallible;
 use nacre_sys::{Reference, SpanMut};
 use nacre_sys::ipc::{Buffers, Message, Received};
 
@@ -189,16 +189,16 @@ pub fn mq_timedreceive(process: &mut Process, frame: &mut Frame) -> Answer {
     let limit = limit(process, until)?;
     let file = queue_at(process, descriptor)?;
     let reader = process.me().number;
-    let mut first = vec![0; PIECE.min(usize::try_from(room).unwrap_or(PIECE))];
+    let mut first = fallible::zeros(PIECE.min(usize::try_from(room).unwrap_or(PIECE)))?;
     let message = Message::new(mailbox::receive::LABEL, words([0, room, rank(process), reader]));
     let Done { total, priority: value, first: count } = wait_for_queue(process, &file, limit, &message, &mut first)?;
     first.truncate(count);
     let target = file.reference()?;
     let mut text = first;
     while (text.len() as u64) < total {
-        let mut more = vec![0; PIECE];
+        let mut more = fallible::zeros(PIECE)?;
         let count = mailbox::rest(target, reader, &mut more[..])?.data.min(PIECE);
-        text.extend(&more[..count]);
+        fallible::append(&mut text, &more[..count])?;
         if count == 0 {
             return Err(EFAULT);
         }

@@ -9,6 +9,7 @@ use crate::state::memory::address_map::{is_page, round_up};
 use crate::state::memory::mapped_part::{AtFork, Fill};
 use nacre_abi::Rights;
 use nacre_proto::flags::{ADVICE_BRING, ADVICE_COOL, ADVICE_PUT_AWAY};
+use nacre_rt::fallible;
 
 const WILLNEED: u64 = 3;
 const DONTNEED: u64 = 4;
@@ -129,8 +130,8 @@ pub fn madvise(process: &mut Process, frame: &mut Frame) -> Answer {
     let [start, size, advice, ..] = frame.arguments();
     let advice = advice & 0xffff_ffff;
     let end = round_up(size).and_then(|size| start.checked_add(size)).filter(|_| is_page(start) && is_known(advice)).ok_or(EINVAL)?;
-    let parts: alloc::vec::Vec<(u64, u64)> =
-        process.memory.map.from(start).take_while(|area| area.start < end).map(|area| (area.start.max(start), area.end.min(end))).collect();
+    let areas = process.memory.map.from(start).take_while(|area| area.start < end);
+    let parts = fallible::collect(areas.map(|area| (area.start.max(start), area.end.min(end))))?;
     let mut reached = start;
     let mut is_whole = true;
     for (from, to) in parts {

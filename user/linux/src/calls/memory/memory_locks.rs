@@ -8,8 +8,8 @@ use crate::state::capabilities::MEMORY_LOCKS;
 use crate::state::memory::address_map::round_up;
 use crate::state::memory::locked_pages::Locked;
 use crate::state::memory::residence;
-use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
+use nacre_rt::fallible;
 
 const CURRENT: u64 = 1;
 const FUTURE: u64 = 2;
@@ -107,7 +107,7 @@ pub fn mlockall(process: &mut Process, frame: &mut Frame) -> Answer {
     check_may_lock(process)?;
     let memory = &mut process.memory;
     if flags & CURRENT != 0 {
-        let all: Vec<(u64, u64)> = memory.map.areas().map(|area| (area.start, area.end)).collect();
+        let all = fallible::collect(memory.map.areas().map(|area| (area.start, area.end)))?;
         if !may_lock(process, all.iter().map(|(start, end)| end - start).sum()) {
             return Err(ENOMEM);
         }

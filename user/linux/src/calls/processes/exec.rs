@@ -31,6 +31,7 @@ use nacre_nest::{Heritage, Ports, Program, SpawnError, Sizes};
 use nacre_nest::services::{execute, open_with_mode};
 use nacre_proto::flags::BEGIN_PROGRAM;
 use nacre_proto::process;
+use nacre_rt::fallible;
 use nacre_sys::{OwnedReference, Reference};
 
 /// Maximum size of an argument with its final zero.
@@ -75,13 +76,13 @@ fn strings(process: &Process, address: u64, total: &mut u64) -> Result<Vec<Vec<u
         if *total > MOST {
             return Err(E2BIG);
         }
-        all.push(text.to_vec());
+        fallible::push(&mut all, fallible::collect(text.iter().copied())?)?;
     }
     Ok(all)
 }
 
-fn slices(strings: &[Vec<u8>]) -> Vec<&[u8]> {
-    strings.iter().map(|text| &text[..]).collect()
+fn slices(strings: &[Vec<u8>]) -> Result<Vec<&[u8]>, SpawnError> {
+    fallible::collect(strings.iter().map(|text| &text[..])).map_err(|error| SpawnError::Service("arguments", error.into()))
 }
 
 /// The interpreter of a script and its one argument, from the line behind `#!`.
@@ -231,7 +232,7 @@ fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
 /// Runs a command, or the interpreter of a script, in a process that has the name `called` from
 /// then on.
 fn run(process: &mut Process, frame: &mut Frame, mut command: Command, called: [u8; 16]) -> Answer {
-    let mut legacy = ForkState::of(process);
+    let mut legacy = ForkState::of(process)?;
     legacy.data.name = called;
     legacy.data.owner = owner_as(process, [None; 2]);
     let files = process.services.files()?;
@@ -239,7 +240,7 @@ fn run(process: &mut Process, frame: &mut Frame, mut command: Command, called: [
     let (mut stays, mut has_files) = (process.threads.is_first_alone(), false);
     while depth < DEPTH {
         if !stays && !has_files {
-            legacy.add_files(process, false);
+            legacy.add_files(process, false)?;
             has_files = true;
         }
         legacy.data.executable = command.absolute(process)?;
@@ -296,16 +297,17 @@ pub enum Outcome {
 
 /// Makes an environment for the program, which takes the place of this one.
 fn replace(process: &mut Process, maker: &mut Maker, command: &Command, legacy: &mut ForkState) -> Result<Outcome, SpawnError> {
-    legacy.set_executing(command.hold.as_ref().map(OwnedReference::handle));
+    let is_short = |error| SpawnError::Service("what the program takes over", error);
+    legacy.set_executing(command.hold.as_ref().map(OwnedReference::handle)).map_err(is_short)?;
     let random = random(process)?;
     // Programs that inherit nothing of ours are told where they start.
     let place = process.current.is_some().then(|| path_of::current_path(process).ok()).flatten().unwrap_or_default();
     // Not before: others had their turn while files were looked for.
     legacy.add_pending(process);
-    let bytes = legacy.data.to_bytes();
+    let bytes = legacy.data.to_bytes().map_err(is_short)?;
     let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &[] };
     let sizes = Sizes { pool_pages: Tables::FEWEST, stack: STACK + command.size() };
-    let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));
+    let (arguments, environment) = (slices(&command.arguments)?, slices(&command.environment)?);
     let program = Program { path: &command.path, arguments: &arguments, environment: &environment, directory: &place, random, sizes };
     let child = nacre_nest::spawn_heir(maker, &program, &heritage, Ports { parent: Reference::PARENT, keeper: Reference::NONE })?;
     let heir = PreparedEnvironment::of(&child).map_err(|error| SpawnError::Service("references for the manager", error))?;
@@ -358,7 +360,7 @@ fn name(path: &[u8]) -> [u8; 16] {
 /// Returns the name and the command of a program, as the manager stores them.
 fn names(name: &[u8; 16], arguments: &[Vec<u8>]) -> Vec<u8> {
     let size = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-    let mut names: Vec<u8> = [&name[..size]].into_iter().chain(slices(arguments)).flat_map(|word| word.iter().copied().chain([0])).collect();
+    let mut names: Vec<u8> = [&name[..size]].into_iter().chain(arguments.iter().map(|text| &text[..])).flat_map(|word| word.iter().copied().chain([0])).collect();
     names.truncate(MAX_NAMES);
     names
 }

@@ -174,9 +174,9 @@ impl Drop for Reserved {
 
 /// Makes the environment of a child at its port.
 fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u64, Reference)) -> Result<Child<Maker>, Errno> {
-    let mut legacy = ForkState::of(process);
+    let mut legacy = ForkState::of(process)?;
     legacy.data.pid = pid;
-    legacy.add_files(process, true);
+    legacy.add_files(process, true)?;
     legacy.add_copy(process, frame, request.flags & CLONE_VM != 0)?;
     if let Some(copy) = &mut legacy.data.copy {
         let address = |flag: u64, address: u64| if request.flags & flag != 0 { address } else { 0 };
@@ -186,7 +186,7 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
             copy.fs_base = request.pointer;
         }
     }
-    let bytes = legacy.data.to_bytes();
+    let bytes = legacy.data.to_bytes()?;
     let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &legacy.areas };
     let files = process.services.files()?;
     let mut maker = Maker { files, current: files, port, opened: None, owners: [None; 2], found: [None; 2], is_linker: true, library: process.library.take() };

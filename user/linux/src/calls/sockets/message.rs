@@ -14,9 +14,9 @@ use crate::operations::sockets::socket_transfer::{Sending, WITH_NAME, receive, s
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
 use crate::state::files::socket_kind::Socket;
-use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
+use nacre_rt::fallible;
 
 /// Maximum number of bytes of a call.
 const MOST: u64 = 0x7fff_f000;
@@ -56,7 +56,7 @@ fn send_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u64, 
     };
     let to = target(process, socket, header.name, header.name_size)?;
     let gathered;
-    let used: Vec<&(u64, u64)> = header.pieces.iter().filter(|piece| piece.1 != 0).collect();
+    let used = fallible::collect(header.pieces.iter().filter(|piece| piece.1 != 0))?;
     let data = match used[..] {
         [] => &[][..],
         [(at, size)] => process.memory.readable(*at, (*size).min(MOST))?,
@@ -129,7 +129,7 @@ fn receive_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u6
     let most = incoming.files(is_signed);
     file.use_once();
     let how = flags & FLAG_BITS | if header.name != 0 { WITH_NAME } else { 0 };
-    let used: Vec<&(u64, u64)> = header.pieces.iter().filter(|piece| piece.1 != 0).collect();
+    let used = fallible::collect(header.pieces.iter().filter(|piece| piece.1 != 0))?;
     let mut received = match used[..] {
         [] => receive(process, file, socket, &mut [], (most, how))?,
         [(at, size)] => {
@@ -138,7 +138,7 @@ fn receive_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u6
         }
         _ => {
             let room = used.iter().fold(0u64, |sum, piece| sum.saturating_add(piece.1)).min(MAX_GATHERED);
-            let mut buffer = vec![0; room as usize];
+            let mut buffer = fallible::zeros(room as usize)?;
             let received = receive(process, file, socket, &mut buffer, (most, how))?;
             process.memory.scatter(&header.pieces, &buffer[..received.count])?;
             received

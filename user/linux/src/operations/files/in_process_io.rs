@@ -116,7 +116,9 @@ pub fn fire_file_timers(process: &mut Process, now: u64) -> Option<u64> {
 /// Counters of other processes' descriptors must be where those find them too: a server keeps them
 /// from now on.
 pub fn move_counters(process: &mut Process) {
-    for number in process.descriptors.open_in(0, u64::MAX) {
+    let mut next = 0;
+    while let Some(number) = process.descriptors.open_from(next) {
+        next = number + 1;
         let Ok(file) = process.descriptors.get(number) else { continue };
         if !file.is_remote() && move_counter(process, &file).is_some() {
             process.pipe_changed();

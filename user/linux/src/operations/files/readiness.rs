@@ -161,9 +161,15 @@ pub fn watch(process: &mut Process, open: &OpenFile, events: u64) -> Watched {
     }
 }
 
-/// Watches several files.
-pub fn watch_all(process: &mut Process, files: &[(Rc<OpenFile>, u64)]) -> Watched {
-    files.iter().fold(Watched::NOTHING, |all, (open, events)| all.and(watch(process, open, *events)))
+/// Watches the files that `look` finds, of which there are at most `count`.
+pub fn watch_all(process: &mut Process, count: u64, look: impl Fn(&Process, u64) -> Option<(Rc<OpenFile>, u64)>) -> Watched {
+    let mut all = Watched::NOTHING;
+    for index in 0..count {
+        if let Some((open, events)) = look(process, index) {
+            all = all.and(watch(process, &open, events));
+        }
+    }
+    all
 }
 
 /// Asks `check` until it says how many are ready, or the time has passed; 0 then. Between, `watch`

@@ -155,7 +155,7 @@ mod tests {
 /// The numbers in a folder of the own process.
 pub(super) fn own_numbers(process: &Process, node: Node) -> Option<Vec<u64>> {
     Some(match node {
-        Node::Descriptors(..) => process.descriptors.open_in(0, u64::MAX),
+        Node::Descriptors(..) => process.descriptors.open().collect(),
         Node::Threads(_) => {
             let mut all: Vec<u64> = process.threads.all().map(|(_, thread)| thread.number).collect();
             all.sort_unstable();

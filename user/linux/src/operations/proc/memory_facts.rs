@@ -1,6 +1,7 @@
 //! `smaps`, `smaps_rollup`, `statm` and `pagemap` in `/proc`: which of the process's memory is
 //! there.
 
+use crate::abi::errno::Errno;
 use crate::operations::proc::text;
 use crate::process::Process;
 use crate::state::memory::mapped_part::Fill;
@@ -11,6 +12,8 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 use nacre_abi::{PAGE_SIZE, Rights};
 
+/// Bytes that the text of an area in `smaps` takes at most.
+const MAX_TEXT: usize = 1024;
 /// Bytes that a page has in `pagemap`.
 const ENTRY: u64 = 8;
 /// Bits of an entry: the page is there; it was put away; it is a file's or shared; nobody else has
@@ -80,17 +83,18 @@ fn flags(rights: Rights, is_shared: bool, is_locked: bool) -> String {
 }
 
 /// Returns `smaps`: each line of `maps`, with what is there of the area.
-pub fn smaps(process: &mut Process) -> String {
-    let lines = text::maps(process);
+pub fn smaps(process: &mut Process) -> Result<String, Errno> {
+    let lines = text::maps(process)?;
     let areas = process.memory.map.areas().filter(|area| !matches!(area.backing, Fill::Library(_)));
     let mut all = String::new();
     for (area, line) in areas.zip(lines.lines()) {
+        all.try_reserve(MAX_TEXT)?;
         let sizes = Sizes::of(process, area.start, area.end, area.backing.is_shared());
         let _ = writeln!(all, "{line}\nSize:           {:9} kB\nKernelPageSize:         4 kB\nMMUPageSize:            4 kB", sizes.size);
         sizes.write(&mut all);
         all.push_str(&flags(area.rights, area.backing.is_shared(), sizes.locked != 0));
     }
-    all
+    Ok(all)
 }
 
 /// Returns `smaps_rollup`: the sums of `smaps`.

@@ -43,6 +43,8 @@ const LIMITS: [(&str, &str); 16] = [
 ];
 /// Bytes of a title that a program has written over its arguments, at most, as on Linux.
 const MAX_TITLE: u64 = 4096;
+/// Bytes that a line of `maps` takes at most.
+const LONGEST_LINE: usize = 128;
 const MOUNTS: &str = "nacre / tmpfs rw,relatime 0 0\nproc /proc proc rw,nosuid,nodev,noexec,relatime 0 0\n";
 const MOUNTINFO: &str = "1 0 0:1 / / rw,relatime - tmpfs nacre rw\n2 1 0:21 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw\n";
 
@@ -186,8 +188,8 @@ fn of_process(process: &mut Process, pid: u64, thread: u64, name: &str) -> Resul
         "environ" => return Err(EACCES),
         "io" => b"rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n".to_vec(),
         "limits" => limits_text(process).into_bytes(),
-        "maps" if is_own => maps(process).into_bytes(),
-        "smaps" if is_own => memory_facts::smaps(process).into_bytes(),
+        "maps" if is_own => maps(process)?.into_bytes(),
+        "smaps" if is_own => memory_facts::smaps(process)?.into_bytes(),
         "smaps_rollup" if is_own => memory_facts::rollup(process).into_bytes(),
         "maps" | "smaps" | "smaps_rollup" | "pagemap" => Vec::new(),
         "mounts" => MOUNTS.as_bytes().to_vec(),
@@ -231,7 +233,8 @@ fn limits_text(process: &Process) -> String {
     all
 }
 
-pub fn maps(process: &mut Process) -> String {
+/// Returns `maps`: a line for each area. `ENOMEM`: the library has no memory for so many.
+pub fn maps(process: &mut Process) -> Result<String, Errno> {
     let stack = process.strings[3].max(process.strings[1]).next_multiple_of(4096);
     let [break_start, _, break_end] = process.memory.break_words();
     let mut all = String::new();
@@ -244,10 +247,11 @@ pub fn maps(process: &mut Process) -> String {
             _ if area.start >= break_start && area.end <= break_end => "                          [heap]",
             _ => "",
         };
+        all.try_reserve(LONGEST_LINE)?;
         let rights = [may(Rights::READ, 'r'), may(Rights::WRITE, 'w'), may(Rights::EXECUTE, 'x'), if shared { 's' } else { 'p' }];
         let _ = writeln!(all, "{:08x}-{:08x} {} 00000000 00:00 0 {label}", area.start, area.end, rights.iter().collect::<String>());
     }
-    all
+    Ok(all)
 }
 
 /// A thread of the process by its number.

@@ -13,12 +13,12 @@ use crate::services::find::PIECE;
 use crate::state::files::open_file::OpenFile;
 use crate::state::files::socket_family;
 use crate::state::files::socket_kind::{self, Socket};
-use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_proto::channel;
 use nacre_proto::client::words;
 use nacre_proto::flags::{MSG_CREDENTIALS, MSG_MORE as MORE_PARTS, SOCK_DGRAM, SOCK_STREAM};
+use nacre_rt::fallible;
 use nacre_sys::{Reference, SpanMut, EmptySlot};
 use nacre_sys::ipc::{Buffers, Message};
 
@@ -130,7 +130,8 @@ fn send_parts(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sen
         let some = &some[..some.len().min(SLOTS)];
         let references = some.iter().map(|file| file.reference().map_err(|_| EINVAL)).collect::<Result<Vec<_>, _>>()?;
         let to: &[u8] = if is_last { &sending.to } else { &[] };
-        let mut bytes = Vec::with_capacity(to.len() + RECORD * some.len() + piece.len());
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(to.len() + RECORD * some.len() + piece.len())?;
         bytes.extend(to);
         some.iter().for_each(|file| bytes.extend(ancillary_data::record(file)));
         bytes.extend(piece);
@@ -258,7 +259,7 @@ fn receive_part(process: &mut Process, file: &OpenFile, into: &mut [u8], (most, 
     let in_parts = if flags & MSG_PEEK == 0 && (into.len() > wanted || !handles.is_empty()) { MORE_PARTS } else { 0 };
     let flags = flags | in_parts | if passed { MSG_CREDENTIALS } else { 0 };
     let offset = if flags & MSG_PEEK != 0 { result.count as u64 } else { 0 };
-    let mut bytes = vec![0; (wanted + 4096).min(PIECE)];
+    let mut bytes = fallible::zeros((wanted + 4096).min(PIECE))?;
     let waits = flags & MSG_DONTWAIT == 0 && server_io::is_cut_off(process, file);
     let flags = if waits { flags | MSG_DONTWAIT } else { flags };
     let message = Message::new(channel::receive::LABEL, words([flags, wanted as u64, handles.len() as u64, offset]));

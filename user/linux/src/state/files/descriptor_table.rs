@@ -123,10 +123,16 @@ impl<F> Descriptors<F> {
         Ok(slot.file)
     }
 
-    /// Every descriptor of a range that is open.
-    pub fn open_in(&self, first: u64, last: u64) -> Vec<u64> {
-        let all = self.slots.iter().enumerate().filter(|(_, slot)| slot.is_some());
-        all.map(|(index, _)| index as u64).filter(|index| (first..=last).contains(index)).collect()
+    /// Returns the lowest open descriptor that is not below `first`.
+    pub fn open_from(&self, first: u64) -> Option<u64> {
+        let first = usize::try_from(first).ok()?;
+        let free = self.slots.get(first..)?.iter().position(Option::is_some)?;
+        Some((first + free) as u64)
+    }
+
+    /// Every open descriptor, in ascending order.
+    pub fn open(&self) -> impl Iterator<Item = u64> {
+        self.slots.iter().enumerate().filter(|(_, slot)| slot.is_some()).map(|(index, _)| index as u64)
     }
 }
 
@@ -148,6 +154,7 @@ mod tests {
         assert!(!table.is_full(4) && table.is_full(3));
         assert_eq!(table.close_on_exec(1), Ok(true));
         assert_eq!(table.get(0xffff_ffff).err(), Some(EBADF));
-        assert_eq!(table.open_in(2, u64::MAX), [2, 5]);
+        assert_eq!(table.open().collect::<Vec<_>>(), [0, 1, 2, 5]);
+        assert_eq!([0, 3, 6, u64::MAX].map(|first| table.open_from(first)), [Some(0), Some(5), None, None]);
     }
 }

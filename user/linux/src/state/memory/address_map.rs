@@ -5,10 +5,12 @@
 //! one gives `EFAULT`.
 
 use crate::abi::errno::{EFAULT, ENOMEM, Errno};
+use crate::services::heap_room;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cell::Cell;
 use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_rt::heap;
 
 /// Largest number of areas, as Linux's `vm.max_map_count`.
 const MAX_AREAS: usize = 65_530;
@@ -155,6 +157,9 @@ impl<B: Backing> Map<B> {
     /// Makes sure that no area lies on both sides of `address`.
     fn split_at(&mut self, address: u64) -> Result<(), Errno> {
         let Some((_, area)) = self.areas.range_mut(..address).next_back().filter(|(_, area)| area.end > address) else { return Ok(()) };
+        if heap::lacks_room(heap_room::PART) {
+            return Err(ENOMEM);
+        }
         let backing = area.backing.split(address - area.start)?;
         let second = Area { start: address, end: area.end, rights: area.rights, backing };
         area.end = address;
@@ -173,6 +178,7 @@ impl<B: Backing> Map<B> {
         self.known.set(UNKNOWN);
         self.changes += 1;
         let mut taken = Vec::new();
+        taken.try_reserve_exact(self.areas.range(start..end).count())?;
         while let Some((&key, _)) = self.areas.range(start..end).next() {
             taken.extend(self.areas.remove(&key));
         }

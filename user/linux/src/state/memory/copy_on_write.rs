@@ -48,7 +48,7 @@ impl Part {
 
     /// Returns what a fork's child has of the part from `start` on, in pieces: first address, end,
     /// and whether it gets a copy of it at once.
-    pub fn pieces(&self, start: u64) -> Vec<(u64, u64, bool)> {
+    pub fn pieces(&self, start: u64) -> Result<Vec<(u64, u64, bool)>, Errno> {
         self.pages.pieces(start, self.state.start + self.state.size)
     }
 

@@ -1,6 +1,7 @@
 //! A part of the program's memory: what is mapped there, and what a fork does with it.
 
 use crate::abi::errno::{ENOMEM, Errno};
+use crate::services::heap_room;
 use crate::services::segment::{Paging, Segment};
 use crate::state::files::open_file::OpenFile;
 use crate::state::memory::address_map::{Backing, Map};
@@ -9,6 +10,7 @@ use crate::state::memory::registered::Registered;
 use alloc::rc::Rc;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_abi::state::MappingState;
+use nacre_rt::heap;
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Region, Space};
 
 /// Lowest address that a program may map.
@@ -189,6 +191,9 @@ impl Part {
     pub(super) fn segment(&mut self) -> Result<Rc<Segment>, Errno> {
         if let Some(segment) = &self.segment {
             return Ok(segment.clone());
+        }
+        if heap::lacks_room(heap_room::PART) {
+            return Err(ENOMEM);
         }
         let (region, space) = (OwnedReference::null().map_err(|_| ENOMEM)?, OwnedReference::null().map_err(|_| ENOMEM)?);
         let mapping = self.shown.handle();

@@ -1,6 +1,7 @@
 //! Copies of single pages, in front of what a lazy area shows.
 
 use crate::abi::errno::{ENOMEM, Errno};
+use crate::services::heap_room;
 use crate::services::segment::Segment;
 use alloc::collections::BTreeMap;
 use alloc::rc::Rc;
@@ -8,6 +9,7 @@ use alloc::vec::Vec;
 use nacre_abi::state::MappingState;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_nest::places::Place;
+use nacre_rt::{fallible, heap};
 use nacre_sys::{OwnedMapping, Region, Space};
 
 /// Pages of the first segment that copies are made in. Each is twice as large as the one before.
@@ -86,26 +88,28 @@ impl<C> Pages<C> {
 
     /// Cuts `start..end` into pieces, in order: first address, end, and whether a fork's child gets
     /// a copy of it, since most of its pages are copies here.
-    pub fn pieces(&self, start: u64, end: u64) -> Vec<(u64, u64, bool)> {
+    pub fn pieces(&self, start: u64, end: u64) -> Result<Vec<(u64, u64, bool)>, Errno> {
         let (mut pieces, mut at) = (Vec::new(), start);
-        for (from, to) in self.runs(start, end) {
+        for (from, to) in self.runs(start, end)? {
+            pieces.try_reserve(3)?;
             pieces.extend((at < from).then_some((at, from, false)));
             pieces.push((from, to, true));
             at = to;
         }
+        pieces.try_reserve(1)?;
         pieces.extend((at < end).then_some((at, end, false)));
-        pieces
+        Ok(pieces)
     }
 
-    fn runs(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+    fn runs(&self, start: u64, end: u64) -> Result<Vec<(u64, u64)>, Errno> {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for (page, _) in self.0.range(start..end) {
             match runs.last_mut() {
                 Some((_, last)) if page - *last <= BRIDGED * PAGE_SIZE => *last = page + PAGE_SIZE,
-                _ => runs.push((*page, page + PAGE_SIZE)),
+                _ => fallible::push(&mut runs, (*page, page + PAGE_SIZE))?,
             }
         }
-        runs
+        Ok(runs)
     }
 }
 
@@ -206,6 +210,9 @@ impl Bank {
     /// Shows a page of the bank in place of a page of the program, after `fill` has written it at
     /// the address that it is given.
     pub fn copy_of(&mut self, page: u64, rights: Rights, fill: impl FnOnce(u64) -> Result<(), Errno>) -> Result<PageCopy, Errno> {
+        if heap::lacks_room(heap_room::PART) {
+            return Err(ENOMEM);
+        }
         if self.open.is_none() || self.used == self.pages {
             self.refill()?;
         }
@@ -262,9 +269,9 @@ mod tests {
 
     #[test]
     fn runs_are_joined_over_a_few_pages_and_stay_in_their_range() {
-        let runs = copied(&[1, 2, 3, 8, 20, 30]).runs(2 * PAGE_SIZE, 30 * PAGE_SIZE);
+        let runs = copied(&[1, 2, 3, 8, 20, 30]).runs(2 * PAGE_SIZE, 30 * PAGE_SIZE).unwrap();
         assert_eq!(runs, [(2 * PAGE_SIZE, 9 * PAGE_SIZE), (20 * PAGE_SIZE, 21 * PAGE_SIZE)]);
-        let pieces = copied(&[4, 10]).pieces(4 * PAGE_SIZE, 12 * PAGE_SIZE);
+        let pieces = copied(&[4, 10]).pieces(4 * PAGE_SIZE, 12 * PAGE_SIZE).unwrap();
         assert_eq!(pieces.iter().map(|(from, to, own)| (from / PAGE_SIZE, to / PAGE_SIZE, *own)).collect::<Vec<_>>(), [(4, 5, true), (5, 10, false), (10, 11, true), (11, 12, false)]);
     }
 

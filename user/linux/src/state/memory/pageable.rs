@@ -10,6 +10,7 @@ use crate::state::memory::mapped_part::{Fill, Part};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_rt::fallible;
 
 /// A range of addresses that shows a part of one segment.
 struct Piece {
@@ -100,7 +101,8 @@ impl Memory {
         }
         if !later {
             let writable = |area: &&Area<Fill>| area.rights.contains(Rights::WRITE);
-            let parts: Vec<(u64, u64)> = self.map.from(start).take_while(|area| area.start < end).filter(writable).map(|area| (area.start.max(start), area.end.min(end))).collect();
+            let areas = self.map.from(start).take_while(|area| area.start < end).filter(writable);
+            let parts = fallible::collect(areas.map(|area| (area.start.max(start), area.end.min(end))))?;
             parts.into_iter().try_for_each(|(start, end)| self.own(start, end - start))?;
         }
         let pieces = self.pieces(start, end);

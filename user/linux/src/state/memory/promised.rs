@@ -9,6 +9,7 @@ use crate::state::memory::mapped_part::{AtFork, Part};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
+use nacre_rt::fallible;
 use nacre_sys::Reference;
 
 /// Parts without memory that are smaller are copied like their neighbours: an area more costs a
@@ -41,7 +42,7 @@ impl KnownPart {
 
 /// Cuts `start..end` into pieces that have memory, true, and pieces that have none. `next` gives
 /// the next part with memory from an address on, empty if there is none.
-fn pieces(start: u64, end: u64, mut next: impl FnMut(u64) -> (u64, u64)) -> Vec<(u64, u64, bool)> {
+fn pieces(start: u64, end: u64, mut next: impl FnMut(u64) -> (u64, u64)) -> Result<Vec<(u64, u64, bool)>, Errno> {
     let mut found: Vec<(u64, u64, bool)> = Vec::new();
     let (mut at, mut done) = (start, start);
     while at < end {
@@ -50,22 +51,22 @@ fn pieces(start: u64, end: u64, mut next: impl FnMut(u64) -> (u64, u64)) -> Vec<
             break;
         }
         if from - done >= GAP {
-            found.push((done, from, false));
-            found.push((from, to, true));
+            fallible::push(&mut found, (done, from, false))?;
+            fallible::push(&mut found, (from, to, true))?;
         } else {
             match found.last_mut() {
                 Some(last) => last.1 = to,
-                None => found.push((start, to, true)),
+                None => fallible::push(&mut found, (start, to, true))?,
             }
         }
         (at, done) = (to, to);
     }
     match found.last_mut() {
         Some(last) if end - done < GAP => last.1 = end,
-        _ if done < end => found.push((done, end, false)),
+        _ if done < end => fallible::push(&mut found, (done, end, false))?,
         _ => {}
     }
-    found
+    Ok(found)
 }
 
 fn promise(part: &Part) -> Option<&Rc<Segment>> {
@@ -76,7 +77,7 @@ fn promise(part: &Part) -> Option<&Rc<Segment>> {
 /// promised and nobody has touched is left out.
 pub fn copy_to_fresh(part: &Part, start: u64, to: u64, size: u64, known: &mut KnownPart) -> Result<(), Errno> {
     let Some(segment) = promise(part) else { return memory_words::copy_to_fresh(start, to, size) };
-    for (from, end, is_copy) in part.pages.pieces(start, start + size) {
+    for (from, end, is_copy) in part.pages.pieces(start, start + size)? {
         match is_copy {
             true => memory_words::copy_to_fresh(from, to + (from - start), end - from)?,
             false => copy_touched(part, segment, (from, end), to + (from - start), known)?,
@@ -101,9 +102,9 @@ fn copy_touched(part: &Part, segment: &Segment, (start, end): (u64, u64), to: u6
 
 /// Pieces of `start..end` for a fork's child, with true if they are to be copied. The others
 /// are fresh memory.
-fn pieces_of(part: &Part, segment: &Segment, (start, end): (u64, u64), known: &mut KnownPart) -> Vec<(u64, u64, bool)> {
+fn pieces_of(part: &Part, segment: &Segment, (start, end): (u64, u64), known: &mut KnownPart) -> Result<Vec<(u64, u64, bool)>, Errno> {
     if part.at_fork == AtFork::Wiped {
-        return [(start, end, false)].into();
+        return Ok(fallible::collect([(start, end, false)])?);
     }
     let offset = part.state.offset.wrapping_sub(part.state.start);
     pieces(start, end, |at| {
@@ -113,23 +114,24 @@ fn pieces_of(part: &Part, segment: &Segment, (start, end): (u64, u64), known: &m
 }
 
 /// Gives a fork's child its own memory for `start..end`: what is copied, and what is fresh.
-pub fn add_pieces(part: &Part, (start, end): (u64, u64), rights: Rights, copy: &mut Copy, fork: &mut Copies<'_>) {
+pub fn add_pieces(part: &Part, (start, end): (u64, u64), rights: Rights, copy: &mut Copy, fork: &mut Copies<'_>) -> Result<(), Errno> {
     match promise(part) {
         None => add_piece(part, (start, end, true), rights, copy, fork),
-        Some(segment) => pieces_of(part, segment, (start, end), fork.known).into_iter().for_each(|piece| add_piece(part, piece, rights, copy, fork)),
+        Some(segment) => pieces_of(part, segment, (start, end), fork.known)?.into_iter().try_for_each(|piece| add_piece(part, piece, rights, copy, fork)),
     }
 }
 
-fn add_piece(part: &Part, (start, end, is_copied): (u64, u64, bool), rights: Rights, copy: &mut Copy, fork: &mut Copies<'_>) {
+fn add_piece(part: &Part, (start, end, is_copied): (u64, u64, bool), rights: Rights, copy: &mut Copy, fork: &mut Copies<'_>) -> Result<(), Errno> {
     let fill = if is_copied { area::Fill::Own } else { area::Fill::Fresh };
-    copy.areas.push(area::Area { start, end, rights: rights.0, fill });
+    fallible::push(&mut copy.areas, area::Area { start, end, rights: rights.0, fill })?;
     if !is_copied {
-        return;
+        return Ok(());
     }
     if part.at_fork != AtFork::Wiped {
-        fork.copies.push((fork.areas.len(), start, end));
+        fallible::push(fork.copies, (fork.areas.len(), start, end))?;
     }
-    fork.areas.push(nacre_nest::Area { start, size: end - start, rights, shows: None });
+    fallible::push(fork.areas, nacre_nest::Area { start, size: end - start, rights, shows: None })?;
+    Ok(())
 }
 
 /// Memory of a fork's child, as it is collected.
@@ -149,7 +151,7 @@ mod tests {
     const KIB: u64 = 1 << 10;
 
     fn cut(end: u64, parts: &[(u64, u64)]) -> Vec<(u64, u64, bool)> {
-        let found = pieces(0, end * KIB, |at| parts.iter().map(|(from, to)| ((from * KIB).max(at), to * KIB)).find(|(from, to)| from < to).unwrap_or((end * KIB, end * KIB)));
+        let found = pieces(0, end * KIB, |at| parts.iter().map(|(from, to)| ((from * KIB).max(at), to * KIB)).find(|(from, to)| from < to).unwrap_or((end * KIB, end * KIB))).unwrap();
         found.into_iter().map(|(from, to, is_copied)| (from / KIB, to / KIB, is_copied)).collect()
     }
 

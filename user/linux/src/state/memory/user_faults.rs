@@ -21,6 +21,7 @@ use alloc::vec::Vec;
 use nacre_abi::state::MappingState;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_nest::places::Place;
+use nacre_rt::fallible;
 
 impl Part {
     /// Returns true if it can be registered: private memory that is no copy of a file.
@@ -107,7 +108,7 @@ pub fn lacking(memory: &Memory, address: u64, size: u64, access: Rights) -> Opti
 pub fn register(memory: &mut Memory, start: u64, end: u64, registered: Registered) -> Result<(), Errno> {
     memory.check_registered(start, end, registered.file)?;
     memory.faults.any = true;
-    for (start, end) in memory.areas_in(start, end) {
+    for (start, end) in memory.areas_in(start, end)? {
         let area = memory.map.within(start, end)?.next().ok_or(ENOMEM)?;
         let (rights, is_shown) = (area.rights, own_part(area).is_some_and(|part| !part.writable));
         if is_shown {
@@ -125,7 +126,7 @@ pub fn unregister(memory: &mut Memory, start: u64, end: u64, file: Option<u64>) 
     if !memory.faults.any {
         return Ok(());
     }
-    for (start, end) in memory.areas_in(start, end) {
+    for (start, end) in memory.areas_in(start, end)? {
         let Some(Area { backing: Fill::Own(part), .. }) = memory.map.area(start) else { continue };
         if part.registered.is_some_and(|registered| file.is_none_or(|file| file == registered.file)) {
             let area = memory.map.within(start, end)?.next().ok_or(ENOMEM)?;
@@ -144,8 +145,9 @@ impl Memory {
     }
 
     /// Areas of a range, which may have gaps, as first and last address.
-    fn areas_in(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
-        self.map.from(start).take_while(|area| area.start < end).map(|area| (area.start.max(start), area.end.min(end))).collect()
+    fn areas_in(&self, start: u64, end: u64) -> Result<Vec<(u64, u64)>, Errno> {
+        let areas = self.map.from(start).take_while(|area| area.start < end);
+        Ok(fallible::collect(areas.map(|area| (area.start.max(start), area.end.min(end))))?)
     }
 
     /// Refuses to register a range. `ENOMEM`: there is nothing from there on; `EINVAL`: nothing, or
@@ -166,7 +168,7 @@ impl Memory {
 
     /// Puts memory behind addresses that are only kept, which may be used no more than before.
     pub fn fill_reserved(&mut self, services: &mut Services, start: u64, end: u64) -> Result<(), Errno> {
-        for (start, end) in self.areas_in(start, end) {
+        for (start, end) in self.areas_in(start, end)? {
             if self.map.area(start).is_some_and(|area| matches!(area.backing, Fill::Reserved)) {
                 self.protect(services, start, end, Rights::READ.union(Rights::WRITE))?;
                 self.protect(services, start, end, Rights::NONE)?;

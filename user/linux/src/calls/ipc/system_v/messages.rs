@@ -9,6 +9,7 @@ use alloc::vec;
 use nacre_proto::client::words;
 use nacre_proto::flags::KEYED_MESSAGES;
 use nacre_proto::keyed;
+use nacre_rt::fallible;
 use nacre_sys::SpanMut;
 use nacre_sys::ipc::{Buffers, Message};
 
@@ -52,7 +53,7 @@ pub fn msgrcv(process: &mut Process, frame: &mut Frame) -> Answer {
     if flags & COPY != 0 {
         return Err(ENOSYS);
     }
-    let mut text = vec![0; size.min(LONGEST) as usize];
+    let mut text = fallible::zeros(size.min(LONGEST) as usize)?;
     let port = restore_state::keyed(process)?;
     let message = Message::new(keyed::receive::LABEL, words([number & 0xffff_ffff, text.len() as u64, kind, flags & 0xffff_ffff]));
     let received = process.exchange(port, &message, Buffers { bytes: SpanMut::from(&mut text[..]), slots: &[] })?;

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use nacre_proto::client::words;
 use nacre_proto::flags::{IPC_NOWAIT, KEYED_SEMAPHORES};
 use nacre_proto::keyed;
+use nacre_rt::fallible;
 use nacre_sys::ipc::{Buffers, Message};
 
 /// Bytes of a `sembuf`, and most of them.
@@ -73,7 +74,7 @@ fn operate(process: &mut Process, number: u64, address: u64, count: u64, limit: 
 
 /// All values of a set.
 fn values(process: &mut Process, number: u64, count: u64) -> Result<Vec<u8>, Errno> {
-    let mut all = vec![0; 2 * count as usize];
+    let mut all = fallible::zeros(2 * count as usize)?;
     let mut done = 0;
     while done < all.len() {
         let end = all.len().min(done + PIECE);

@@ -74,7 +74,7 @@ fn plan(process: &mut Process, loaded: Vec<Loaded<Source>>, command: &Command, d
     check(&loaded)?;
     let size = (STACK + command.size()).next_multiple_of(PAGE_SIZE).min(MAX_FOREIGN_STACK);
     let [user, effective, _, group, effective_group, _] = data.owner;
-    let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));
+    let (arguments, environment) = (slices(&command.arguments)?, slices(&command.environment)?);
     // Not made of what the old program was given: the new one may have secrets from it.
     let mut random = [0; 16];
     process.services.random(&mut random).map_err(|error| SpawnError::Service("random bytes", error))?;
@@ -148,7 +148,9 @@ fn entry(loaded: &[Loaded<Source>]) -> u64 {
 
 /// Closes the descriptors that do not survive an exec.
 fn close_files(process: &mut Process, _: &NoReturn) {
-    for number in process.descriptors.open_in(0, u64::MAX) {
+    let mut next = 0;
+    while let Some(number) = process.descriptors.open_from(next) {
+        next = number + 1;
         if process.descriptors.close_on_exec(number).is_ok_and(|closes| closes)
             && let Ok(file) = process.descriptors.close(number)
         {
