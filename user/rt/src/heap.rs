@@ -356,4 +356,15 @@ mod tests {
         assert!(parts.refill(4));
         assert!(parts.refill(0) && parts.all.oom_handler.held == 0);
     }
+
+    #[test]
+    fn the_rest_of_the_arena_serves_small_requests_once_there_is_nothing_else() {
+        let mut growth = Growth::new();
+        growth.rest = Span::from_base_size(4096 as *mut u8, REST);
+        assert!(growth.take_rest(layout(REST / 2 + 8)).is_none() && !is_short());
+        assert!(!lacks_room(usize::MAX), "nobody looks while memory is not short");
+        assert_eq!(growth.take_rest(layout(4000)).map(|rest| rest.size()), Some(REST));
+        assert!(is_short() && lacks_room(usize::MAX / 2));
+        assert!(growth.take_rest(layout(8)).is_none());
+    }
 }

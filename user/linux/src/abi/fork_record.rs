@@ -169,7 +169,10 @@ impl Writer {
     }
 
     fn word(&mut self, word: u64) {
-        self.words(&[word]);
+        match self.all.try_reserve(8) {
+            Ok(()) => self.all.extend_from_slice(&word.to_le_bytes()),
+            Err(_) => self.is_short = true,
+        }
     }
 
     fn words(&mut self, words: &[u64]) {

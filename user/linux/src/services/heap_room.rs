@@ -1,7 +1,7 @@
 //! Bytes that the library's heap must be able to give before something is made that stays, once
 //! memory was short. What is left serves what is needed for a moment.
 
-/// For a call that makes something.
+/// Bytes for a call that makes something.
 pub const CALL: usize = 32 << 10;
-/// For one more part of the program's memory, which may be one of many of a call's.
+/// Bytes for one more part of the program's memory. A call can make many.
 pub const PART: usize = 8 << 10;

@@ -233,7 +233,6 @@ impl Memory {
             self.make_writable(services, start, end)?;
         }
         let mut filled = Vec::new();
-        filled.try_reserve(self.map.within(start, end)?.filter(|area| matches!(area.backing, Fill::Reserved)).count())?;
         for area in self.map.within(start, end)? {
             match &mut area.backing {
                 Fill::Library(most) if !most.contains(rights) => return Err(EACCES),
@@ -245,6 +244,7 @@ impl Memory {
                 Fill::Reserved if rights == Rights::NONE => {}
                 Fill::Reserved => {
                     let size = area.end - area.start;
+                    filled.try_reserve(1)?;
                     let (segment, offset) = self.stock.take(services, size)?;
                     area.backing = Fill::Own(Part::create(segment, area.start, size, offset, rights)?);
                     filled.push((area.start, area.end));

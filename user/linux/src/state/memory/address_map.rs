@@ -15,6 +15,9 @@ use nacre_rt::heap;
 /// Largest number of areas, as Linux's `vm.max_map_count`.
 const MAX_AREAS: usize = 65_530;
 
+/// Areas that a call takes out of the map without counting them first.
+const FEW: usize = 4;
+
 /// Contents of an area.
 pub trait Backing: Sized {
     /// Cuts in two at `offset` bytes (a multiple of a page, inside): `self` keeps the first part,
@@ -178,8 +181,12 @@ impl<B: Backing> Map<B> {
         self.known.set(UNKNOWN);
         self.changes += 1;
         let mut taken = Vec::new();
-        taken.try_reserve_exact(self.areas.range(start..end).count())?;
+        taken.try_reserve_exact(FEW)?;
         while let Some((&key, _)) = self.areas.range(start..end).next() {
+            if taken.len() == FEW && taken.try_reserve_exact(self.areas.range(start..end).count()).is_err() {
+                taken.into_iter().for_each(|area| drop(self.areas.insert(area.start, area)));
+                return Err(ENOMEM);
+            }
             taken.extend(self.areas.remove(&key));
         }
         self.hint = self.hint.max(end);
