@@ -180,7 +180,7 @@ impl<B: Backing> Map<B> {
         self.split_at(end)?;
         self.known.set(UNKNOWN);
         self.changes += 1;
-        let mut taken = Vec::new();
+        let mut taken: Vec<Area<B>> = Vec::new();
         taken.try_reserve_exact(FEW)?;
         while let Some((&key, _)) = self.areas.range(start..end).next() {
             if taken.len() == FEW && taken.try_reserve_exact(self.areas.range(start..end).count()).is_err() {
