@@ -9,6 +9,7 @@
 extern crate alloc;
 
 mod counts;
+mod filter;
 mod json;
 mod manifest;
 mod options;
@@ -41,7 +42,11 @@ const NAME: &str = MANIFEST.name;
 
 fn sink(options: &Options<'_>, services: &Services, arguments: &Arguments) -> Result<Sink, String> {
     Ok(match options.show {
-        Show::Lines => Sink::Lines(messages()?),
+        Show::Lines => Sink::Lines(messages()?, None),
+        Show::LinesIn(path) => {
+            let path = arguments.absolute(path);
+            Sink::Lines(create(services, &path)?, Some(path))
+        }
         Show::Counts => Sink::Counts(Box::new(Lock::new(Counts::new())), messages()?),
         Show::Nothing => Sink::Nothing,
         Show::Events(path) => {
@@ -54,7 +59,7 @@ fn sink(options: &Options<'_>, services: &Services, arguments: &Arguments) -> Re
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
-    let record = Record::new(sink(options, &services, arguments)?, options.data_limit);
+    let record = Record::new(sink(options, &services, arguments)?, options.data_limit, options.filter.clone());
     let tracer = Tracer { record, name: stage::name(options.command) };
     stage::run(tracer, 0, services, options.command, arguments)
 }

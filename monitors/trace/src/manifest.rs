@@ -10,7 +10,8 @@ pub const MANIFEST: Manifest = Manifest {
     options: &[
         Choice::new("-c", Value::None, "instead of the lines, print at the end what each operation cost"),
         Choice::new("-q", Value::None, "show nothing at all: forward only"),
-        Choice::new("-o", Value::Output("FILE"), "write a trace that Perfetto and chrome://tracing open, instead of the lines"),
+        Choice::new("-e", Value::Text("LIST"), "show these operations alone: read, file, file.read, with commas between; !LIST: all others"),
+        Choice::new("-o", Value::Output("FILE"), "write the lines to FILE; if its name ends with .json, a trace that Perfetto and chrome://tracing open"),
         Choice::new("-s", Value::Text("N"), "show at most N bytes of each piece of data (32)"),
     ],
     notes: "",

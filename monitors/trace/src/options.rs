@@ -1,5 +1,6 @@
-//! The command line: `trace [-c] [-q] [-o FILE] [-s N] [--] PROGRAM [ARGUMENTS]`.
+//! The command line: `trace [-c] [-q] [-e LIST] [-o FILE] [-s N] [--] PROGRAM [ARGUMENTS]`.
 
+use crate::filter::Filter;
 use crate::manifest::MANIFEST;
 use nacre_nest::command::{Given, Stop, number};
 
@@ -8,6 +9,8 @@ use nacre_nest::command::{Given, Stop, number};
 pub enum Show<'a> {
     /// One line each.
     Lines,
+    /// One line each, in a file of this name.
+    LinesIn(&'a [u8]),
     /// A table at the end.
     Counts,
     /// A file of trace events, by this name.
@@ -23,6 +26,8 @@ pub struct Options<'a> {
     pub show: Show<'a>,
     /// Maximum of bytes of each piece of data that a line shows.
     pub data_limit: usize,
+    /// The operations that are shown.
+    pub filter: Filter,
     /// The program and its arguments; at least one.
     pub command: &'a [&'a [u8]],
 }
@@ -31,15 +36,18 @@ pub struct Options<'a> {
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut show = Show::Lines;
     let mut data_limit = 32;
+    let mut filter = Filter::default();
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         match name {
             b"-c" => show = Show::Counts,
             b"-q" => show = Show::Nothing,
-            b"-o" => show = Show::Events(value),
+            b"-o" if value.ends_with(b".json") => show = Show::Events(value),
+            b"-o" => show = Show::LinesIn(value),
+            b"-e" => filter = Filter::parse(value).ok_or(Stop::Value(name))?,
             _ => data_limit = number(value).ok_or(Stop::Value(name))? as usize,
         }
     }
-    if arguments.is_empty() { Err(Stop::NoProgram) } else { Ok(Options { show, data_limit, command: arguments }) }
+    if arguments.is_empty() { Err(Stop::NoProgram) } else { Ok(Options { show, data_limit, filter, command: arguments }) }
 }
 
 #[cfg(test)]
@@ -56,6 +64,7 @@ mod tests {
         assert_eq!(parsed(&[b"-c", b"-s", b"9", b"ls"]), Ok((Show::Counts, 9, 1)));
         assert_eq!(parsed(&[b"-o", b"/t.json", b"--", b"-odd", b"x"]), Ok((Show::Events(b"/t.json"), 32, 2)));
         assert_eq!(parsed(&[b"-s7", b"-ot.json", b"ls"]), Ok((Show::Events(b"t.json"), 7, 1)));
+        assert_eq!(parsed(&[b"-e", b"read", b"-o", b"t", b"ls"]), Ok((Show::LinesIn(b"t"), 32, 1)));
         assert_eq!(parsed(&[b"-q", b"trace", b"-q", b"true"]), Ok((Show::Nothing, 32, 3)));
     }
 
@@ -66,6 +75,7 @@ mod tests {
         assert_eq!(parsed(&[b"-x", b"ls"]), Err(Stop::Unknown(b"-x")));
         assert_eq!(parsed(&[b"-s", b"many", b"ls"]), Err(Stop::Value(b"-s")));
         assert_eq!(parsed(&[b"-o"]), Err(Stop::Value(b"-o")));
+        assert_eq!(parsed(&[b"-e", b"nonesuch", b"ls"]), Err(Stop::Value(b"-e")));
         assert_eq!(parsed(&[b"-h"]), Err(Stop::Help));
     }
 }

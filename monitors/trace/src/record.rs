@@ -2,8 +2,10 @@
 //! or nothing.
 
 use crate::counts::{Counts, OTHERS};
+use crate::filter::Filter;
 use crate::json::{self, Event};
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_nest::interpose::stage::write_all;
@@ -126,8 +128,8 @@ impl Clock {
 
 /// Destination of the output.
 pub enum Sink {
-    /// Stream that gets a line for each message.
-    Lines(OwnedReference),
+    /// Stream that gets a line for each message. If it is a file of ours, its path.
+    Lines(OwnedReference, Option<Vec<u8>>),
     /// Counted; the table goes to the stream.
     Counts(Box<Lock<Counts>>, OwnedReference),
     /// File that gets an event for each message.
@@ -160,12 +162,13 @@ pub struct Done<'a> {
 pub struct Record {
     sink: Sink,
     data_limit: usize,
+    filter: Filter,
 }
 
 impl Record {
-    /// Shows messages in `sink`, at most `data_limit` bytes of each piece of data.
-    pub fn new(sink: Sink, data_limit: usize) -> Record {
-        Record { sink, data_limit }
+    /// Shows the messages of `filter` in `sink`, at most `data_limit` bytes of each piece of data.
+    pub fn new(sink: Sink, data_limit: usize, filter: Filter) -> Record {
+        Record { sink, data_limit, filter }
     }
 
     /// The first process has this number.
@@ -178,7 +181,18 @@ impl Record {
     /// Returns true if messages have to be shown as text.
     #[inline]
     pub fn wants_text(&self) -> bool {
-        matches!(self.sink, Sink::Lines(_) | Sink::Events(_))
+        matches!(self.sink, Sink::Lines(..) | Sink::Events(_))
+    }
+
+    /// Returns true if messages of this operation have to be shown as text.
+    #[inline]
+    pub fn wants_text_of(&self, label: u32) -> bool {
+        self.wants_text() && self.filter.shows(label)
+    }
+
+    /// Returns true if notifications have to be shown as text.
+    pub fn wants_notifications(&self) -> bool {
+        self.wants_text() && self.filter.shows_others()
     }
 
     /// The time-stamp, if anybody wants it.
@@ -203,9 +217,13 @@ impl Record {
 
     /// A message has been answered.
     pub fn done(&self, done: &Done<'_>) {
+        if done.label != OTHERS && !self.filter.shows(done.label) {
+            return;
+        }
         match &self.sink {
-            Sink::Lines(stream) => {
-                let line = [done.message, " = ", done.answer, "\n"].concat();
+            Sink::Lines(stream, _) => {
+                let from = if done.pid == 0 { String::new() } else { format!("[pid {}] ", done.pid) };
+                let line = [&from, done.message, " = ", done.answer, "\n"].concat();
                 write_all(stream.handle(), line.as_bytes());
             }
             Sink::Counts(counts, _) => counts.lock().count(done.label, done.failed, done.ended.wrapping_sub(done.started)),
@@ -217,7 +235,9 @@ impl Record {
     /// A message has been answered of which nobody wants text.
     #[inline]
     pub fn count(&self, label: u32, failed: bool, started: u64) {
-        if let Sink::Counts(counts, _) = &self.sink {
+        if let Sink::Counts(counts, _) = &self.sink
+            && self.filter.shows(label)
+        {
             counts.lock().count(label, failed, ticks().wrapping_sub(started));
         }
     }
@@ -236,7 +256,9 @@ impl Record {
         match &self.sink {
             Sink::Counts(counts, stream) => write_all(stream.handle(), counts.lock().table(name).as_bytes()),
             Sink::Events(events) => events.lock().close(),
-            Sink::Lines(_) | Sink::Nothing => {}
+            // If nobody can hand the file out, it is there all the same.
+            Sink::Lines(file, Some(path)) => drop(file::hand_out(file.handle(), &path[..])),
+            Sink::Lines(_, None) | Sink::Nothing => {}
         }
     }
 }

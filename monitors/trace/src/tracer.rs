@@ -37,7 +37,7 @@ fn passage(arrival: Arrival, pid: u64) -> ReferenceRule<u64, Infallible> {
 
 impl Tracer {
     fn request_text(&self, letter: &InterposedRequest<'_, u64>) -> String {
-        if !self.record.wants_text() {
+        if !self.record.wants_text_of(letter.label) {
             return String::new();
         }
         let half = MessageDirection { label: letter.label, words: letter.words, bytes: &letter.bytes(), references: letter.names() };
@@ -46,7 +46,7 @@ impl Tracer {
 
     fn reply_text(&self, label: u32, returned: &Result<InterposedReply<'_>, Status>) -> String {
         match returned {
-            _ if !self.record.wants_text() => String::new(),
+            _ if !self.record.wants_text_of(label) => String::new(),
             Ok(returned) => {
                 let half = MessageDirection { label: returned.label, words: returned.words, bytes: &returned.bytes(), references: returned.names };
                 self.record.reply(label, &half)
@@ -92,7 +92,7 @@ impl Interposer for Tracer {
     fn request(&self, letter: &mut InterposedRequest<'_, u64>) -> Result<Asked, Errno> {
         let started = self.record.time();
         let text = self.request_text(letter);
-        if letter.label == parent::exit::LABEL && letter.is_parent {
+        if letter.label == parent::exit::LABEL && letter.is_parent && self.record.wants_text_of(letter.label) {
             self.record.note((letter.worker, letter.seen.tag), &text, "?");
         }
         Ok(Asked { label: letter.label, pid: letter.seen.tag, started, text })
@@ -112,7 +112,9 @@ impl Interposer for Tracer {
     }
 
     fn notified(&self, worker: usize, seen: &ProxyInfo<u64>, bits: u64) -> bool {
-        self.record.note((worker, seen.tag), &format!("notify(#{}, {bits:#x})", seen.number), "0");
+        if self.record.wants_notifications() {
+            self.record.note((worker, seen.tag), &format!("notify(#{}, {bits:#x})", seen.number), "0");
+        }
         true
     }
 
