@@ -9,7 +9,7 @@ use nacre_proto::describe::Operation;
 pub struct Filter {
     /// Labels of the operations that were named, in order.
     labels: Vec<u32>,
-    /// Those are shown, and nothing else; otherwise all but those.
+    /// Set if those are shown and nothing else; otherwise all others are.
     alone: bool,
 }
 
