@@ -67,6 +67,8 @@ pub struct Segment {
     writable: bool,
     /// Time at which pages are there.
     paging: Paging,
+    /// Set if it may be more than the pool has: a touch may find nothing.
+    is_overcommitted: bool,
     /// Words of it at which processes wait for each other.
     pub points: RefCell<Vec<Point>>,
 }
@@ -137,28 +139,29 @@ impl Segment {
             size: reply.size,
             writable: true,
             paging: paging.noted(),
+            is_overcommitted: flags & SEGMENT_OVERCOMMIT != 0,
             points: RefCell::default(),
         }))
     }
 
     /// The contents of a file as its server holds them, to be read.
     pub fn of_file(region: OwnedReference, size: u64) -> Rc<Segment> {
-        Rc::new(Segment { port: None, region, common: Cell::new(false), size, writable: false, paging: Paging::Stays, points: RefCell::default() })
+        Rc::new(Segment { port: None, region, common: Cell::new(false), size, writable: false, paging: Paging::Stays, is_overcommitted: false, points: RefCell::default() })
     }
 
     /// The memory behind something that the parent mapped.
     pub fn given(region: OwnedReference, writable: bool) -> Rc<Segment> {
-        Rc::new(Segment { port: None, region, common: Cell::new(false), size: 0, writable, paging: Paging::Stays, points: RefCell::default() })
+        Rc::new(Segment { port: None, region, common: Cell::new(false), size: 0, writable, paging: Paging::Stays, is_overcommitted: false, points: RefCell::default() })
     }
 
     /// The data segment that the process was born with, of which nobody else has anything.
     pub fn born(port: OwnedReference, region: OwnedReference, size: u64) -> Rc<Segment> {
-        Rc::new(Segment { port: Some(port), region, common: Cell::new(false), size, writable: true, paging: Paging::Goes.noted(), points: RefCell::default() })
+        Rc::new(Segment { port: Some(port), region, common: Cell::new(false), size, writable: true, paging: Paging::Goes.noted(), is_overcommitted: false, points: RefCell::default() })
     }
 
     /// Memory that others have too.
     pub fn common(port: Option<OwnedReference>, region: OwnedReference, size: u64, writable: bool, paging: Paging) -> Rc<Segment> {
-        Rc::new(Segment { port, region, common: Cell::new(true), size, writable, paging: paging.noted(), points: RefCell::default() })
+        Rc::new(Segment { port, region, common: Cell::new(true), size, writable, paging: paging.noted(), is_overcommitted: false, points: RefCell::default() })
     }
 
     /// The reference that keeps it, at which processes wait for each other.
@@ -169,6 +172,11 @@ impl Segment {
     /// Returns true if its pages come when they are touched.
     pub fn is_paged(&self) -> bool {
         self.paging != Paging::Stays
+    }
+
+    /// Returns true if a touch of it may find that there is no memory.
+    pub fn may_be_short(&self) -> bool {
+        self.paging == Paging::Comes || self.is_overcommitted
     }
 
     /// Time at which pages are there.

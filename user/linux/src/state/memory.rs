@@ -207,7 +207,7 @@ impl Memory {
     /// memory.
     pub fn is_short_at(&self, address: u64, access: Rights) -> bool {
         let area = self.map.area(address).filter(|area| area.rights.contains(access));
-        area.is_some_and(|area| matches!(&area.backing, Fill::Own(part) if part.is_promised()))
+        area.is_some_and(|area| matches!(&area.backing, Fill::Own(part) if part.may_be_short()))
     }
 
     /// Takes a range away, but for what is the library's own.

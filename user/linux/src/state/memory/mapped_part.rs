@@ -177,9 +177,9 @@ impl Part {
         self.writable
     }
 
-    /// Returns true if its pages come when they are touched, and stay.
-    pub fn is_promised(&self) -> bool {
-        self.segment.as_ref().is_some_and(|segment| segment.paging() == Paging::Comes)
+    /// Returns true if a touch of it may find that there is no memory.
+    pub fn may_be_short(&self) -> bool {
+        self.segment.as_ref().is_some_and(|segment| segment.may_be_short())
     }
 
     /// Leaves the mapping as it is.
