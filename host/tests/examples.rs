@@ -1,5 +1,6 @@
 //! Every `nacre run` of README.md, of the manual and of the help texts, run as it is written.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -62,13 +63,15 @@ fn run(place: &Path, command: &str) -> Output {
 #[test]
 fn every_example_runs_as_it_is_written() {
     let mut all = [commands(&help(&["--help"])), commands(&help(&["run", "--help"]))].concat();
-    let manual = fs::read_dir(root().join("doc/manual")).unwrap().map(|entry| entry.unwrap().path());
-    for path in manual.chain([root().join("README.md")]) {
+    let mut pages: Vec<PathBuf> = fs::read_dir(root().join("doc/manual")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    pages.sort();
+    for path in pages.into_iter().chain([root().join("README.md")]) {
         let text = fs::read_to_string(&path).unwrap();
         all.extend([commands(&text), quoted(&text)].concat());
     }
-    all.sort();
-    all.dedup();
+    // In the order of the page: one may need what another one has made.
+    let mut seen = BTreeSet::new();
+    all.retain(|command| seen.insert(command.clone()));
     assert!(all.len() > 15, "{all:?}");
     let place = place();
     for command in all {

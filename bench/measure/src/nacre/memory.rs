@@ -1,7 +1,6 @@
 //! Mappings made and destroyed, and page faults that a keeper in another space resolves.
 
 use nacre_abi::fault::{MAP, REFUSE};
-use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_proto::Errno;
 use nacre_sys::{Info, Mapping, OwnedMapping, OwnedPort, OwnedRegion, PortSet, Region, Space, Status, ipc};

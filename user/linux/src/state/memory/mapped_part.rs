@@ -2,7 +2,7 @@
 
 use crate::abi::errno::{ENOMEM, Errno};
 use crate::services::heap_room;
-use crate::services::segment::{Paging, Segment};
+use crate::services::segment::Segment;
 use crate::state::files::open_file::OpenFile;
 use crate::state::memory::address_map::{Backing, Map};
 use crate::state::memory::page_copies::{Bank, Pages};
