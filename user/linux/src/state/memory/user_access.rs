@@ -11,7 +11,7 @@ use crate::raw::thread_area;
 use crate::raw::thread_block::Block;
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::or_fault;
-use crate::state::memory::mapped_part::{HIGHEST, LOWEST};
+use crate::state::memory::mapped_part::{Fill, HIGHEST, LOWEST};
 use crate::state::memory::user_faults;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -86,7 +86,7 @@ impl Memory {
 
     /// Confirms once more bytes that a call is about to read or write, after a wait without the
     /// library's lock: another thread may have unmapped them, or left them to a fork's child as
-    /// well. The library's own are no part of the map.
+    /// well. The library's own are always there.
     pub fn confirm(&mut self, bytes: &[u8], rights: Rights) -> Result<(), Errno> {
         self.confirm_at(bytes.as_ptr() as u64, bytes.len() as u64, rights)
     }
@@ -97,10 +97,15 @@ impl Memory {
             return Ok(());
         }
         if !self.map.allows(start, size, rights) {
-            return if (LOWEST..HIGHEST).contains(&start) { Err(EFAULT) } else { Ok(()) };
+            return if (LOWEST..HIGHEST).contains(&start) && !self.is_library(start) { Err(EFAULT) } else { Ok(()) };
         }
         self.need(start, size, rights)?;
         if rights.contains(Rights::WRITE) { self.own(start, size) } else { Ok(()) }
+    }
+
+    /// Returns true if an address is the library's own, such as its heap.
+    fn is_library(&self, address: u64) -> bool {
+        self.map.area(address).is_some_and(|area| matches!(area.backing, Fill::Library(_)))
     }
 
     /// Touches every page of a range that may be read, so that an answer of a server finds it
