@@ -11,6 +11,7 @@ mod guard;
 mod host;
 mod kernel;
 mod linux;
+mod machines;
 mod programs;
 mod protocols;
 mod ports;
@@ -63,6 +64,8 @@ targets! {
     "gdb-packets", gdb::packets, DECODER_TRIES, "bytes from a gdb, and what a session with it does to a target";
     "records", host::records, DECODER_TRIES, "what the guest tells the host over its second line";
     "host-ports", ports::ports, DECODER_TRIES, "a console with many ports that writes over rings, buffers and registers while its driver works";
+    "platform", machines::platform, DECODER_TRIES, "a guest's accesses to the ports of its devices, while time passes and states go out and in";
+    "guest-kernel", machines::kernel, DECODER_TRIES, "a kernel and an initial file system that are loaded into a guest's memory";
     "host-elf", host::elf, DECODER_TRIES, "a program file that the command line names";
 }
 

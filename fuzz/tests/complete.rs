@@ -65,7 +65,7 @@ fn each_decoder_has_a_row() {
     let readme = readme();
     let rows = rows(&readme);
     let mut files = Vec::new();
-    ["abi", "user", "drivers", "servers", "monitors", "host", "kernel"].iter().for_each(|folder| rust_files(&root().join(folder), &mut files));
+    ["abi", "user", "drivers", "machines", "servers", "monitors", "host", "kernel"].iter().for_each(|folder| rust_files(&root().join(folder), &mut files));
     for file in files {
         let text = fs::read_to_string(&file).expect("a file");
         let shown = file.strip_prefix(root()).expect("in the tree").display().to_string();

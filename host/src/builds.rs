@@ -75,7 +75,7 @@ pub fn ensure(tree: &Tree) -> Outcome<Products> {
     let toolchain = Toolchain::from_environment();
     let programs = find_programs(tree)?;
     let kernel = ensure_kernel(tree, &toolchain, &kernel_group("kernel", &[]))?;
-    ensure_group(tree, &toolchain, &user_group(&programs, "stamp", &["abi", "user", "drivers", "servers", "monitors", "tests", "bench"]))?;
+    ensure_group(tree, &toolchain, &user_group(&programs, "stamp", &["abi", "user", "drivers", "machines", "servers", "monitors", "tests", "bench"]))?;
     Ok(Products { kernel, programs })
 }
 
@@ -91,11 +91,11 @@ pub fn ensure_for(tree: &Tree, command: &[OsString]) -> Outcome<Products> {
     }
     let toolchain = Toolchain::from_environment();
     let kernel = ensure_kernel(tree, &toolchain, &kernel_group("kernel", &[]))?;
-    let all = user_group(&programs, "stamp", &["abi", "user", "drivers", "servers", "monitors"]);
+    let all = user_group(&programs, "stamp", &["abi", "user", "drivers", "machines", "servers", "monitors"]);
     let all_are_fresh = is_fresh(tree, &all, &toolchain);
     programs.retain(|program| !is_rare(program));
     if !all_are_fresh {
-        ensure_group(tree, &toolchain, &user_group(&programs, "stamp-run", &["abi", "user", "drivers", "servers", "monitors"]))?;
+        ensure_group(tree, &toolchain, &user_group(&programs, "stamp-run", &["abi", "user", "drivers", "machines", "servers", "monitors"]))?;
     }
     Ok(Products { kernel, programs })
 }

@@ -1,0 +1,276 @@
+//! Bus of the machine: which port belongs to which device, and which interrupt line each has.
+
+use crate::{
+    BadState, Control, ControlState, Outcome, Pic, PicState, Pit, PitState, Rtc, RtcState, Uart,
+    UartState, check_version,
+};
+
+/// Version of [`PlatformState`].
+const VERSION: u32 = 1;
+const TIMER_LINE: u8 = 0;
+const SERIAL_LINE: u8 = 4;
+const SERIAL_PORT: u16 = 0x3f8;
+
+/// Device on the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Device {
+    Pic,
+    Pit,
+    Rtc,
+    Uart,
+    Control,
+    /// Ports that software writes in order to wait.
+    Delay,
+    /// Configuration ports of PCI, which the machine does not have.
+    NoPci,
+}
+
+/// Ports of a device, from `first` to `last`.
+struct Range {
+    first: u16,
+    last: u16,
+    device: Device,
+    /// Widest access, in bytes, that goes to the device whole. Wider ones are split into bytes, as
+    /// an 8-bit bus does.
+    width: u8,
+}
+
+const fn range(first: u16, last: u16, device: Device) -> Range {
+    Range { first, last, device, width: 1 }
+}
+
+/// Devices by port. The first range that fits port and width has the access.
+const RANGES: &[Range] = &[
+    range(0x20, 0x21, Device::Pic),
+    range(0x40, 0x43, Device::Pit),
+    range(0x60, 0x60, Device::Control),
+    range(0x61, 0x61, Device::Pit),
+    range(0x64, 0x64, Device::Control),
+    range(0x70, 0x71, Device::Rtc),
+    range(0x80, 0x80, Device::Control),
+    range(0x92, 0x92, Device::Control),
+    range(0xa0, 0xa1, Device::Pic),
+    range(0xed, 0xed, Device::Delay),
+    range(0xf4, 0xf4, Device::Control),
+    range(SERIAL_PORT, SERIAL_PORT + 7, Device::Uart),
+    range(0x4d0, 0x4d1, Device::Pic),
+    range(0x604, 0x605, Device::Control),
+    range(0xcf9, 0xcf9, Device::Control),
+    Range { first: 0xcf8, last: 0xcff, device: Device::NoPci, width: 4 },
+];
+
+/// Returns the device of a port for accesses of a width in bytes.
+fn device_of(port: u16, width: u8) -> Option<Device> {
+    let fits = |range: &&Range| (range.first..=range.last).contains(&port) && width <= range.width;
+    RANGES.iter().find(fits).map(|range| range.device)
+}
+
+/// State of all devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlatformState {
+    /// Version of this struct.
+    pub version: u32,
+    /// Interrupt controllers.
+    pub pic: PicState,
+    /// Interval timer.
+    pub pit: PitState,
+    /// Serial line.
+    pub uart: UartState,
+    /// Real-time clock.
+    pub rtc: RtcState,
+    /// Reset, power and exit.
+    pub control: ControlState,
+    /// Number of accesses to ports without a device.
+    pub unknown_count: u64,
+}
+
+/// All devices of a machine on one bus.
+///
+/// Times are nanoseconds since the machine started. They should not go backwards; if they do,
+/// devices stand still until the time is reached again.
+#[derive(Clone, Debug)]
+pub struct Platform {
+    pic: Pic,
+    pit: Pit,
+    uart: Uart,
+    rtc: Rtc,
+    control: Control,
+    unknown_count: u64,
+}
+
+impl Platform {
+    /// Makes the devices of a machine that is turned on at `unix_time`, in seconds since 1970.
+    pub fn new(unix_time: u64) -> Self {
+        Platform {
+            pic: Pic::new(),
+            pit: Pit::new(),
+            uart: Uart::new(),
+            rtc: Rtc::new(unix_time),
+            control: Control::new(),
+            unknown_count: 0,
+        }
+    }
+
+    /// Returns the whole state.
+    pub fn state(&self) -> PlatformState {
+        PlatformState {
+            version: VERSION,
+            pic: self.pic.state(),
+            pit: self.pit.state(),
+            uart: self.uart.state(),
+            rtc: self.rtc.state(),
+            control: self.control.state(),
+            unknown_count: self.unknown_count,
+        }
+    }
+
+    /// Makes the devices from a saved state.
+    pub fn restore(state: &PlatformState) -> Result<Self, BadState> {
+        check_version(state.version, VERSION, "version of the platform")?;
+        Ok(Platform {
+            pic: Pic::restore(&state.pic)?,
+            pit: Pit::restore(&state.pit)?,
+            uart: Uart::restore(&state.uart)?,
+            rtc: Rtc::restore(&state.rtc)?,
+            control: Control::restore(&state.control)?,
+            unknown_count: state.unknown_count,
+        })
+    }
+
+    /// Reads a port; the width is 1, 2 or 4 bytes. Ports without a device read all ones.
+    pub fn read(&mut self, port: u16, width: u8, now: u64) -> u32 {
+        self.advance(now);
+        let value = match device_of(port, width) {
+            Some(device) => self.read_device(device, port, now),
+            None => self.read_bytes(port, width, now),
+        };
+        self.follow_lines();
+        value
+    }
+
+    /// Writes a port; the width is 1, 2 or 4 bytes.
+    pub fn write(&mut self, port: u16, width: u8, value: u32, now: u64) {
+        self.advance(now);
+        match device_of(port, width) {
+            Some(device) => self.write_device(device, port, value as u8, now),
+            None => self.write_bytes(port, width, value, now),
+        }
+        self.follow_lines();
+    }
+
+    /// Lets all happen that is due. Reads and writes do so, too.
+    pub fn advance(&mut self, now: u64) {
+        if self.pit.take_edge(now) {
+            self.pic.set_line(TIMER_LINE, true);
+            self.pic.set_line(TIMER_LINE, false);
+        }
+    }
+
+    /// Returns the time at which `advance` has something to do that the guest would notice. It is
+    /// `now` if that is over; `None` if nothing happens by itself. While the guest masks the timer's
+    /// line, an edge changes nothing that it could see before its next access.
+    pub fn next_deadline(&self, now: u64) -> Option<u64> {
+        if self.pic.is_masked(TIMER_LINE) { None } else { self.pit.next_edge(now) }
+    }
+
+    /// Returns true if an interrupt waits for the processor.
+    pub fn interrupt_pending(&self) -> bool {
+        self.pic.pending()
+    }
+
+    /// Takes the waiting interrupt into service, and returns its vector.
+    pub fn acknowledge(&mut self) -> Option<u8> {
+        self.pic.pending().then(|| self.pic.acknowledge())
+    }
+
+    /// Takes input for the serial line, and returns how many bytes fit.
+    pub fn receive(&mut self, bytes: &[u8]) -> usize {
+        let count = self.uart.receive(bytes);
+        self.follow_lines();
+        count
+    }
+
+    /// Moves output of the serial line into `into`, and returns how many bytes.
+    pub fn take_output(&mut self, into: &mut [u8]) -> usize {
+        let count = self.uart.take_output(into);
+        self.follow_lines();
+        count
+    }
+
+    /// Returns the number of bytes of output that wait.
+    pub fn output_len(&self) -> usize {
+        self.uart.output_len()
+    }
+
+    /// Returns how the guest has ended the machine.
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.control.outcome()
+    }
+
+    /// Returns the number of accesses to ports without a device.
+    pub fn unknown_count(&self) -> u64 {
+        self.unknown_count
+    }
+
+    fn follow_lines(&mut self) {
+        self.pic.set_line(SERIAL_LINE, self.uart.interrupt());
+    }
+
+    /// Reads an access that no device takes whole, byte by byte.
+    fn read_bytes(&mut self, port: u16, width: u8, now: u64) -> u32 {
+        let mut value = 0;
+        for index in 0..width.min(4) {
+            let port = port.wrapping_add(u16::from(index));
+            let byte = match device_of(port, 1) {
+                Some(device) => self.read_device(device, port, now) & 0xff,
+                None => self.unknown(),
+            };
+            value |= byte << (8 * index);
+        }
+        value
+    }
+
+    fn write_bytes(&mut self, port: u16, width: u8, value: u32, now: u64) {
+        for (index, byte) in value.to_le_bytes().into_iter().take(usize::from(width)).enumerate() {
+            let port = port.wrapping_add(index as u16);
+            match device_of(port, 1) {
+                Some(device) => self.write_device(device, port, byte, now),
+                None => _ = self.unknown(),
+            }
+        }
+    }
+
+    /// Counts an access to a port without a device, and returns what it reads.
+    fn unknown(&mut self) -> u32 {
+        self.unknown_count = self.unknown_count.saturating_add(1);
+        0xff
+    }
+
+    fn read_device(&mut self, device: Device, port: u16, now: u64) -> u32 {
+        let byte = match device {
+            Device::Pic => self.pic.read(port),
+            Device::Pit => self.pit.read(port, now),
+            Device::Rtc => self.rtc.read(port, now),
+            Device::Uart => self.uart.read((port & 7) as u8),
+            Device::Control => self.control.read(port),
+            Device::Delay => 0xff,
+            Device::NoPci => return u32::MAX,
+        };
+        u32::from(byte)
+    }
+
+    fn write_device(&mut self, device: Device, port: u16, value: u8, now: u64) {
+        match device {
+            Device::Pic => self.pic.write(port, value),
+            Device::Pit => self.pit.write(port, value, now),
+            Device::Rtc => self.rtc.write(port, value, now),
+            Device::Uart => self.uart.write((port & 7) as u8, value),
+            Device::Control => self.control.write(port, value),
+            Device::Delay | Device::NoPci => {}
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "platform_tests.rs"]
+mod tests;

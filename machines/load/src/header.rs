@@ -1,0 +1,117 @@
+//! Header of a bzImage (Linux's boot protocol, `Documentation/x86/boot.rst`).
+
+use crate::linux::LoadError;
+use crate::ByteSource;
+
+/// Offset of the header in the file, and in the zero page.
+pub const HEADER: usize = 0x1f1;
+/// End of the header's longest form that the zero page has room for.
+const HEADER_LIMIT: usize = 0x290;
+/// Bytes of the file that hold the header.
+const HEAD_SIZE: usize = 0x290;
+/// Protocol version that has the field of the 64-bit entry.
+const MIN_VERSION: u16 = 0x20c;
+/// Bit of `xloadflags`: the kernel has a 64-bit entry.
+const HAS_64_BIT_ENTRY: u16 = 1;
+const SECTOR: u64 = 512;
+/// Sectors of the 16-bit part, if the header says 0.
+const DEFAULT_SECTORS: u8 = 4;
+/// Address of kernels that do not say where they want to be.
+const DEFAULT_ADDRESS: u64 = 0x100_0000;
+/// Lowest address of a kernel.
+const MIN_ADDRESS: u64 = 0x10_0000;
+/// Offset of the 64-bit entry from the kernel's first byte.
+const ENTRY: u64 = 0x200;
+
+/// Facts of a header that was checked.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// Bytes of the header as they go into the zero page, from `HEADER` on.
+    pub bytes: [u8; HEADER_LIMIT - HEADER],
+    /// Number of those bytes that belong to the header.
+    pub length: usize,
+    /// Offset of the kernel in the file.
+    pub offset: u64,
+    /// Size of the kernel in the file.
+    pub size: u64,
+    /// Address of the kernel in memory.
+    pub address: u64,
+    /// Size of the memory that the kernel needs from there on until it is unpacked.
+    pub needed: u64,
+    /// Last address of an initial file system.
+    pub max_initrd: u64,
+    /// Longest command line, without the zero behind it.
+    pub max_command_line: u64,
+}
+
+impl Header {
+    /// Reads and checks the header of a file.
+    pub fn decode(kernel: &dyn ByteSource) -> Result<Self, LoadError> {
+        let mut head = [0; HEAD_SIZE];
+        if kernel.len() < HEAD_SIZE as u64 {
+            return Err(LoadError::NotLinux);
+        }
+        kernel.read_at(0, &mut head).map_err(|_| LoadError::KernelUnreadable)?;
+        let fields = Fields(&head);
+        let end = 0x202 + usize::from(head[0x201]);
+        let is_image = fields.half(0x1fe) == 0xaa55 && head[0x202..0x206] == *b"HdrS";
+        // A header whose length leaves out `init_size` has no 64-bit entry either.
+        let is_new = fields.half(0x206) >= MIN_VERSION && end >= 0x264;
+        if !is_image || !is_new || fields.half(0x236) & HAS_64_BIT_ENTRY == 0 {
+            return Err(LoadError::NotLinux);
+        }
+        fields.header(end.min(HEADER_LIMIT), kernel.len())
+    }
+
+    /// Returns the address of the 64-bit entry.
+    pub fn entry(&self) -> u64 {
+        self.address + ENTRY
+    }
+
+    /// Returns the end of the memory that the kernel needs.
+    pub fn end(&self) -> u64 {
+        self.address + self.needed
+    }
+}
+
+/// First bytes of the file.
+struct Fields<'a>(&'a [u8; HEAD_SIZE]);
+
+impl Fields<'_> {
+    fn half(&self, at: usize) -> u16 {
+        u16::from_le_bytes([self.0[at], self.0[at + 1]])
+    }
+
+    fn word(&self, at: usize) -> u64 {
+        u64::from(self.half(at)) | u64::from(self.half(at + 2)) << 16
+    }
+
+    fn long(&self, at: usize) -> u64 {
+        self.word(at) | self.word(at + 4) << 32
+    }
+
+    fn header(&self, end: usize, file_size: u64) -> Result<Header, LoadError> {
+        let sectors = if self.0[HEADER] == 0 { DEFAULT_SECTORS } else { self.0[HEADER] };
+        let offset = (u64::from(sectors) + 1) * SECTOR;
+        let size = file_size.checked_sub(offset).filter(|size| *size > ENTRY);
+        let size = size.ok_or(LoadError::Truncated)?;
+        let address = if self.long(0x258) == 0 { DEFAULT_ADDRESS } else { self.long(0x258) };
+        let needed = self.word(0x260).max(size);
+        let is_aligned = address % 0x1000 == 0 && address >= MIN_ADDRESS;
+        if !is_aligned || address.checked_add(needed).is_none() {
+            return Err(LoadError::BadAddress);
+        }
+        let mut bytes = [0; HEADER_LIMIT - HEADER];
+        bytes.copy_from_slice(&self.0[HEADER..HEADER_LIMIT]);
+        Ok(Header {
+            bytes,
+            length: end - HEADER,
+            offset,
+            size,
+            address,
+            needed,
+            max_initrd: self.word(0x22c),
+            max_command_line: self.word(0x238),
+        })
+    }
+}

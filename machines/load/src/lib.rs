@@ -1,0 +1,19 @@
+//! Loaders of guest machines: a kernel, its command line and its initial file system go into guest
+//! memory, and the registers with which the first processor starts come out.
+//!
+//! The kernel's file is not trusted. Memory is reached through [`GuestMemory`], files through
+//! [`ByteSource`], both of which may refuse.
+
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod cpio;
+mod header;
+pub mod linux;
+mod memory;
+mod start;
+
+pub use memory::{ByteSource, GuestMemory, OutOfRange, Unreadable, VecMemory};
+pub use start::{Segment, Start};

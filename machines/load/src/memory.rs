@@ -1,0 +1,114 @@
+//! Guest memory and files, as the loaders reach them.
+
+use alloc::{vec, vec::Vec};
+use core::ops::Range;
+
+/// Error of an access that is not wholly inside guest memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfRange;
+
+/// Error of a file that cannot be read, or is shorter than it said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreadable;
+
+/// Memory of a guest, by guest-physical addresses from 0 on, without holes.
+pub trait GuestMemory {
+    /// Returns the size in bytes.
+    fn size(&self) -> u64;
+
+    /// Reads bytes. An error reads none.
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), OutOfRange>;
+
+    /// Writes bytes. An error writes none.
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), OutOfRange>;
+}
+
+/// File, or other bytes, that goes into guest memory.
+pub trait ByteSource {
+    /// Returns the size in bytes.
+    fn len(&self) -> u64;
+
+    /// Reads as many bytes as `into` has, from the offset `at`.
+    fn read_at(&self, at: u64, into: &mut [u8]) -> Result<(), Unreadable>;
+
+    /// Returns true if there are no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl ByteSource for &[u8] {
+    fn len(&self) -> u64 {
+        <[u8]>::len(self) as u64
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> Result<(), Unreadable> {
+        let range = range(at, into.len()).ok_or(Unreadable)?;
+        into.copy_from_slice(self.get(range).ok_or(Unreadable)?);
+        Ok(())
+    }
+}
+
+impl ByteSource for Vec<u8> {
+    fn len(&self) -> u64 {
+        ByteSource::len(&self.as_slice())
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> Result<(), Unreadable> {
+        self.as_slice().read_at(at, into)
+    }
+}
+
+/// Guest memory that is a vector, for tests and tools.
+#[derive(Clone, Debug)]
+pub struct VecMemory(
+    /// Bytes, from address 0 on.
+    pub Vec<u8>,
+);
+
+impl VecMemory {
+    /// Makes memory full of zeros.
+    pub fn new(size: usize) -> Self {
+        VecMemory(vec![0; size])
+    }
+}
+
+impl GuestMemory for VecMemory {
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), OutOfRange> {
+        let range = range(at, into.len()).ok_or(OutOfRange)?;
+        into.copy_from_slice(self.0.get(range).ok_or(OutOfRange)?);
+        Ok(())
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), OutOfRange> {
+        let range = range(at, bytes.len()).ok_or(OutOfRange)?;
+        self.0.get_mut(range).ok_or(OutOfRange)?.copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+fn range(at: u64, length: usize) -> Option<Range<usize>> {
+    let start = usize::try_from(at).ok()?;
+    Some(start..start.checked_add(length)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accesses_beyond_the_end_are_refused_whole() {
+        let mut memory = VecMemory::new(8);
+        assert_eq!(memory.write(6, &[1, 2]), Ok(()));
+        assert_eq!(memory.write(7, &[3, 4]), Err(OutOfRange));
+        assert_eq!(memory.write(u64::MAX, &[3, 4]), Err(OutOfRange));
+        let mut bytes = [9; 3];
+        assert_eq!((memory.read(5, &mut bytes), bytes), (Ok(()), [0, 1, 2]));
+        assert_eq!((memory.read(6, &mut bytes), bytes), (Err(OutOfRange), [0, 1, 2]));
+        assert_eq!(memory.0.read_at(u64::MAX, &mut bytes), Err(Unreadable));
+    }
+}
