@@ -65,6 +65,7 @@ targets! {
     "records", host::records, DECODER_TRIES, "what the guest tells the host over its second line";
     "host-ports", ports::ports, DECODER_TRIES, "a console with many ports that writes over rings, buffers and registers while its driver works";
     "platform", machines::platform, DECODER_TRIES, "a guest's accesses to the ports of its devices, while time passes and states go out and in";
+    "guest-processor", machines::processor, DECODER_TRIES, "a guest's page tables, code, model-specific registers and leaves of CPUID";
     "guest-kernel", machines::kernel, DECODER_TRIES, "a kernel and an initial file system that are loaded into a guest's memory";
     "host-elf", host::elf, DECODER_TRIES, "a program file that the command line names";
 }

@@ -2,7 +2,10 @@
 
 use crate::bytes::Bytes;
 use nacre_machine_devices::Platform;
-use nacre_machine_load::{ByteSource, VecMemory, linux};
+use nacre_machine_load::{ByteSource, GuestMemory, VecMemory, linux};
+use nacre_machine_x86::{
+    Access, Clock, Host, Model, Msrs, Paging, Processor, cpuid, decode, fetch, time_info, walk,
+};
 
 /// Ports of devices, from which most accesses start.
 const PORTS: [u16; 16] =
@@ -59,4 +62,59 @@ pub fn kernel(bytes: &[u8]) {
     if let Ok(start) = linux::load(&mut memory, &file, &parts, "quiet") {
         assert!(start.rip < MEMORY as u64);
     }
+}
+
+/// Registers of every kind of paging, by three bits.
+fn paging(bytes: &mut Bytes) -> Paging {
+    let kind = bytes.byte();
+    let bit = |number: u32, place: u32| u64::from(kind >> number & 1) << place;
+    let cr3 = u64::from(bytes.byte() % 4) * 0x1000;
+    let cr0 = bit(0, 31) | bit(1, 16);
+    let cr4 = bit(2, 4) | bit(3, 5) | bit(4, 20);
+    Paging { cr0, cr3, cr4, efer: bit(5, 10) | bit(6, 11) }
+}
+
+/// A guest's code in four pages that hold its page tables, too.
+pub fn processor(bytes: &[u8]) {
+    let mut bytes = Bytes(bytes);
+    let mut memory = VecMemory::new(0x4000);
+    let (paging, mut msrs) = (paging(&mut bytes), Msrs::new(true, true));
+    let model = Model { host: Host::ALL, apic: true, invariant_tsc: true, kvm_clock: Some(bytes.word()) };
+    while !bytes.is_over() {
+        let word = bytes.word();
+        match bytes.below(5) {
+            0 => _ = memory.write(word % 0x4000, bytes.some()),
+            1 => execute(&memory, &paging, word, bytes.byte()),
+            2 => access(&mut msrs, word as u32, bytes.word(), &paging),
+            3 => _ = cpuid(word as u32, 0, &model),
+            _ => clock(word, bytes.word()),
+        }
+    }
+}
+
+fn execute(memory: &VecMemory, paging: &Paging, address: u64, kind: u8) {
+    let access = Access { write: kind & 1 != 0, user: kind & 2 != 0, fetch: kind & 4 != 0 };
+    if let Ok(translation) = walk(memory, paging, address, access) {
+        assert_eq!(translation.address % 0x1000, address % 0x1000);
+    }
+    if let Ok(code) = fetch(memory, paging, address, access.user)
+        && let Some(instruction) = decode(code.bytes(), kind & 8 != 0)
+    {
+        assert!((1..=code.bytes().len()).contains(&usize::from(instruction.length)));
+    }
+}
+
+/// Reads and writes a register, of the common range, AMD's or KVM's.
+fn access(msrs: &mut Msrs, number: u32, value: u64, paging: &Paging) {
+    let processor = Processor { cr0: paging.cr0, efer: paging.efer, tsc: value };
+    for base in [0, 0xc000_0000, 0xc001_0000, 0xc001_1000, 0x4b56_4d00] {
+        let _ = (msrs.write(base | number, value, &processor), msrs.read(base | number, &processor));
+    }
+    let state = msrs.state();
+    *msrs = Msrs::restore(&state).expect("a state that was just saved");
+}
+
+fn clock(frequency: u64, ticks: u64) {
+    let clock = Clock::new(frequency);
+    let _ = time_info(1, ticks, clock.nanoseconds(ticks), &clock);
 }

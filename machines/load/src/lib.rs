@@ -12,8 +12,9 @@ extern crate alloc;
 pub mod cpio;
 mod header;
 pub mod linux;
-mod memory;
+mod source;
 mod start;
 
-pub use memory::{ByteSource, GuestMemory, OutOfRange, Unreadable, VecMemory};
+pub use nacre_machine_memory::{GuestMemory, OutOfRange, VecMemory};
+pub use source::{ByteSource, Unreadable};
 pub use start::{Segment, Start};

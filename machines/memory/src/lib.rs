@@ -1,4 +1,10 @@
-//! Guest memory and files, as the loaders reach them.
+//! Memory of guest machines, by guest-physical addresses, as loaders, walkers of page tables and
+//! devices reach it. A monitor implements [`GuestMemory`].
+
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
 
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
@@ -6,10 +12,6 @@ use core::ops::Range;
 /// Error of an access that is not wholly inside guest memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfRange;
-
-/// Error of a file that cannot be read, or is shorter than it said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unreadable;
 
 /// Memory of a guest, by guest-physical addresses from 0 on, without holes.
 pub trait GuestMemory {
@@ -21,42 +23,6 @@ pub trait GuestMemory {
 
     /// Writes bytes. An error writes none.
     fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), OutOfRange>;
-}
-
-/// File, or other bytes, that goes into guest memory.
-pub trait ByteSource {
-    /// Returns the size in bytes.
-    fn len(&self) -> u64;
-
-    /// Reads as many bytes as `into` has, from the offset `at`.
-    fn read_at(&self, at: u64, into: &mut [u8]) -> Result<(), Unreadable>;
-
-    /// Returns true if there are no bytes.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-impl ByteSource for &[u8] {
-    fn len(&self) -> u64 {
-        <[u8]>::len(self) as u64
-    }
-
-    fn read_at(&self, at: u64, into: &mut [u8]) -> Result<(), Unreadable> {
-        let range = range(at, into.len()).ok_or(Unreadable)?;
-        into.copy_from_slice(self.get(range).ok_or(Unreadable)?);
-        Ok(())
-    }
-}
-
-impl ByteSource for Vec<u8> {
-    fn len(&self) -> u64 {
-        ByteSource::len(&self.as_slice())
-    }
-
-    fn read_at(&self, at: u64, into: &mut [u8]) -> Result<(), Unreadable> {
-        self.as_slice().read_at(at, into)
-    }
 }
 
 /// Guest memory that is a vector, for tests and tools.
@@ -109,6 +75,5 @@ mod tests {
         let mut bytes = [9; 3];
         assert_eq!((memory.read(5, &mut bytes), bytes), (Ok(()), [0, 1, 2]));
         assert_eq!((memory.read(6, &mut bytes), bytes), (Err(OutOfRange), [0, 1, 2]));
-        assert_eq!(memory.0.read_at(u64::MAX, &mut bytes), Err(Unreadable));
     }
 }
