@@ -167,8 +167,8 @@ impl Platform {
     }
 
     /// Returns the time at which `advance` has something to do that the guest would notice. It is
-    /// `now` if that is over; `None` if nothing happens by itself. While the guest masks the timer's
-    /// line, an edge changes nothing that it could see before its next access.
+    /// `now` if that is over; `None` if nothing happens by itself. While the guest masks the
+    /// timer's line, an edge changes nothing that it could see before its next access.
     pub fn next_deadline(&self, now: u64) -> Option<u64> {
         if self.pic.is_masked(TIMER_LINE) { None } else { self.pit.next_edge(now) }
     }

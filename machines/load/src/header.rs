@@ -1,7 +1,6 @@
 //! Header of a bzImage (Linux's boot protocol, `Documentation/x86/boot.rst`).
 
-use crate::linux::LoadError;
-use crate::ByteSource;
+use crate::{ByteSource, LoadError};
 
 /// Offset of the header in the file, and in the zero page.
 pub const HEADER: usize = 0x1f1;
@@ -40,7 +39,7 @@ pub struct Header {
     pub needed: u64,
     /// Last address of an initial file system.
     pub max_initrd: u64,
-    /// Longest command line, without the zero behind it.
+    /// Maximum length of the command line, without the zero behind it.
     pub max_command_line: u64,
 }
 

@@ -10,11 +10,13 @@
 extern crate alloc;
 
 pub mod cpio;
+mod error;
 mod header;
 pub mod linux;
 mod source;
 mod start;
 
+pub use error::LoadError;
 pub use nacre_machine_memory::{GuestMemory, OutOfRange, VecMemory};
 pub use source::{ByteSource, Unreadable};
 pub use start::{Segment, Start};

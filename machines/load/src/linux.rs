@@ -11,9 +11,8 @@
 
 use crate::header::{HEADER, Header};
 use crate::start::prepare;
-use crate::{ByteSource, GuestMemory, OutOfRange, Start};
+use crate::{ByteSource, GuestMemory, LoadError, OutOfRange, Start};
 use alloc::{vec, vec::Vec};
-use core::fmt;
 
 const ZERO_PAGE: u64 = 0x7000;
 const STACK: u64 = 0x9000;
@@ -23,7 +22,7 @@ const COMMAND_LINE_SIZE: usize = 0x1_0000;
 /// End of conventional memory, where old firmware keeps its data.
 const LOW_END: u64 = 0x9_fc00;
 const HIGH_START: u64 = 0x10_0000;
-/// Largest memory: the addresses above belong to devices, and a second part above 4 GiB is not made.
+/// Largest memory: the addresses above belong to devices. A second part above 4 GiB is not made.
 pub const MAX_MEMORY: u64 = 3 << 30;
 /// Smallest memory: the low part, and something above it.
 pub const MIN_MEMORY: u64 = 2 << 20;
@@ -49,68 +48,6 @@ const MAP: usize = 0x2d0;
 const NORMAL_MODE: u16 = 0xffff;
 /// Flags of the loader: it has a heap, and the kernel should be quiet; both are about 16-bit code.
 const LOADER_FLAGS: u8 = 0xe0;
-
-/// Reason why a kernel cannot be loaded. Its text is a sentence for a person.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoadError {
-    /// Not a bzImage, or one of another age or architecture.
-    NotLinux,
-    /// Kernel's file ends too early.
-    Truncated,
-    /// Kernel asks for an address that no machine has.
-    BadAddress,
-    /// Kernel's file cannot be read.
-    KernelUnreadable,
-    /// Initial file system cannot be read.
-    InitrdUnreadable,
-    /// Machine has more memory than `MAX_MEMORY`.
-    MemoryTooLarge,
-    /// Machine has less memory than `MIN_MEMORY`.
-    MemoryTooSmall,
-    /// Kernel does not fit.
-    KernelTooLarge,
-    /// Initial file system does not fit beside the kernel.
-    InitrdTooLarge,
-    /// Kernel takes no command line of this length.
-    CommandLineTooLong,
-    /// Command line has a zero byte, which would end it.
-    CommandLineWithZero,
-    /// Guest memory refuses an access that its size allows.
-    MemoryRefuses,
-}
-
-impl LoadError {
-    fn text(self) -> &'static str {
-        match self {
-            LoadError::NotLinux => "the kernel is not a bzImage with a 64-bit entry",
-            LoadError::Truncated => "the kernel's file is cut off",
-            LoadError::BadAddress => "the kernel asks for an address that no machine has",
-            LoadError::KernelUnreadable => "the kernel's file cannot be read",
-            LoadError::InitrdUnreadable => "the initial file system cannot be read",
-            LoadError::MemoryTooLarge => "a machine has at most 3 GiB of memory",
-            LoadError::MemoryTooSmall => "a machine needs at least 2 MiB of memory",
-            LoadError::KernelTooLarge => "the machine has too little memory for the kernel",
-            LoadError::InitrdTooLarge => "the machine has too little memory for the initial file system",
-            LoadError::CommandLineTooLong => "the kernel's command line is too long",
-            LoadError::CommandLineWithZero => "the kernel's command line has a zero byte",
-            LoadError::MemoryRefuses => "the machine's memory cannot be written",
-        }
-    }
-}
-
-impl fmt::Display for LoadError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.text())
-    }
-}
-
-impl core::error::Error for LoadError {}
-
-impl From<OutOfRange> for LoadError {
-    fn from(_: OutOfRange) -> Self {
-        LoadError::MemoryRefuses
-    }
-}
 
 /// Loads a kernel and what goes with it. The parts of the initial file system follow each other,
 /// each padded to 4 bytes, so a later part's files replace an earlier one's.

@@ -100,8 +100,8 @@ struct Prefixes {
 /// Recognizes the instruction at the start of `code`, of which at most 15 bytes count. `is_64_bit`
 /// tells the mode of the code segment, in which alone REX prefixes exist.
 ///
-/// Returns `None` for other instructions, for one that goes on behind the end of `code`, and for one
-/// with a lock prefix, which none of these may have.
+/// Returns `None` for other instructions, for one that goes on behind the end of `code`, and for
+/// one with a lock prefix, which none of these may have.
 pub fn decode(code: &[u8], is_64_bit: bool) -> Option<Instruction> {
     let code = &code[..code.len().min(MAX_LENGTH)];
     let prefixes = prefixes(code, is_64_bit);

@@ -50,8 +50,8 @@ const APIC_WRITABLE: u64 = 1 << 11 | 0xff_ffff_f000;
 const APIC_FIRST: u64 = 1 << 8;
 /// `HWCR`: the time stamp counter counts at the nominal frequency.
 const TSC_FREQUENCY_SELECT: u64 = 1 << 24;
-/// Bits that guests set in `HWCR`, kept and without effect: the filter of TLB flushes, and caches in
-/// user mode.
+/// Bits that guests set in `HWCR`, kept and without effect: the filter of TLB flushes, and caches
+/// in user mode.
 const HARDWARE_WRITABLE: u64 = 1 << 3 | 1 << 6 | 1 << 8 | TSC_FREQUENCY_SELECT;
 
 /// Fault that the guest takes instead: vector 13, error code 0.
@@ -72,7 +72,7 @@ pub struct Processor {
 /// Action that the monitor takes after a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MsrAction {
-    /// Nothing.
+    /// Done: nothing remains.
     None,
     /// Set the vCPU's `EFER`.
     SetEfer(u64),

@@ -12,7 +12,7 @@ const SECOND: u64 = 1_000_000_000;
 /// Flag: the counters of all processors agree, and time never goes backwards.
 const STABLE: u8 = 1;
 
-/// Speed of a time stamp counter as a factor: nanoseconds are `(ticks << shift) * multiplier >> 32`.
+/// Speed of a time stamp counter: nanoseconds are `(ticks << shift) * multiplier >> 32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     /// Factor, in parts of 2 to the power of 32.

@@ -1,6 +1,6 @@
-//! Walk of a guest's page tables, with two, three or four levels, as the processor would do it. Each
-//! entry is read once, since other processors may write it meanwhile. Accessed and dirty bits are
-//! not set.
+//! Walk of a guest's page tables, with two, three or four levels, as the processor would do it.
+//! Each entry is read once, since other processors may write it meanwhile. Accessed and dirty bits
+//! are not set.
 
 use nacre_machine_memory::GuestMemory;
 
