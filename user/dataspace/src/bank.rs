@@ -5,6 +5,7 @@
 //! writes to it: then it can leave at no cost.
 
 mod contents;
+mod frames;
 mod origin;
 mod passing;
 mod pins;
@@ -20,6 +21,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
+use frames::{Frames, Held};
 use passing::Passing;
 use pins::Pins;
 
@@ -106,21 +108,12 @@ enum Place {
     Blank,
 }
 
-/// A frame that holds a page.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    page: u64,
-    shown: Shown,
-    /// Place of an equal copy in the store.
-    copy: Option<u64>,
-}
-
 /// The frames, and who has them.
 pub struct Bank<H, S, P> {
     hands: H,
     store: S,
     policy: P,
-    frames: Vec<Option<Held>>,
+    frames: Frames,
     free: Vec<usize>,
     places: BTreeMap<u64, Place>,
     /// Pages that were brought last, in a ring.
@@ -147,7 +140,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             hands,
             store,
             policy,
-            frames: alloc::vec![None; frames],
+            frames: Frames::new(frames),
             free: (0..frames).rev().collect(),
             places: BTreeMap::new(),
             recent: [NONE; RECENT],
@@ -293,7 +286,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     }
 
     fn show_again(&mut self, frame: usize, written: bool) -> Result<(), Trouble> {
-        let Some(mut held) = self.frames[frame] else { return Err(Trouble::Lost) };
+        let Some(mut held) = self.frames.get(frame) else { return Err(Trouble::Lost) };
         self.counts.shown_again += 1;
         let reads_alone = self.access() == Access::ReadOnlyDevice;
         if reads_alone && written {
@@ -313,7 +306,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         if held.shown != Shown::No {
             self.hands.hide(held.page, frame)?;
             held.shown = Shown::No;
-            self.frames[frame] = Some(held);
+            self.frames.put(frame, held);
         }
         self.hands.show(held.page, frame, wanted == Shown::Written)?;
         if wanted == Shown::Written
@@ -321,7 +314,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         {
             self.store.drop(number);
         }
-        self.frames[frame] = Some(Held { shown: wanted, ..held });
+        self.frames.put(frame, Held { shown: wanted, ..held });
         self.note(frame);
         Ok(())
     }
@@ -379,7 +372,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
 
     fn hold(&mut self, frame: usize, held: Held) {
         self.places.insert(held.page, Place::Here(frame));
-        self.frames[frame] = Some(held);
+        self.frames.put(frame, held);
         self.keep_if_pinned(held.page, frame);
         self.note(frame);
     }
@@ -410,11 +403,9 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     }
 
     fn hide(&mut self, frame: usize) -> Result<(), Trouble> {
-        if let Some(held) = &mut self.frames[frame]
-            && held.shown != Shown::No
-        {
+        if let Some(held) = self.frames.get(frame).filter(|held| held.shown != Shown::No) {
             self.hands.hide(held.page, frame)?;
-            held.shown = Shown::No;
+            self.frames.put(frame, Held { shown: Shown::No, ..held });
         }
         Ok(())
     }
@@ -422,7 +413,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     /// The page of a frame leaves, and the frame is free.
     fn leave(&mut self, frame: usize) -> Result<(), Trouble> {
         self.hide(frame)?;
-        let Some(held) = self.frames[frame] else { return Err(Trouble::Full) };
+        let Some(held) = self.frames.get(frame) else { return Err(Trouble::Full) };
         if let Some(number) = held.copy {
             self.counts.left += 1;
             self.places.insert(held.page, Place::Away(number, self.departures()));
@@ -441,14 +432,14 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
                 self.places.insert(held.page, Place::Away(number, self.departures()));
             }
         }
-        self.frames[frame] = None;
+        self.frames.take(frame);
         self.free.push(frame);
         Ok(())
     }
 
     /// Returns the numbers of pages here and away.
     pub fn population(&self) -> (usize, usize) {
-        let here = if self.homes.is_some() { self.places.len() } else { self.frames.len() - self.free.len() };
+        let here = if self.homes.is_some() { self.places.len() } else { self.frames.occupied().len() };
         (here, self.places.len() - here)
     }
 
@@ -469,8 +460,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     }
 }
 
-fn standing(frames: &[Option<Held>], recent: &[usize], pins: &Pins, frame: usize) -> Standing {
-    match &frames[frame] {
+fn standing(frames: &Frames, recent: &[usize], pins: &Pins, frame: usize) -> Standing {
+    match frames.get(frame) {
         Some(held) if recent.contains(&frame) || pins.has(held.page) => Standing::Fixed,
         Some(held) if held.shown == Shown::No => Standing::Idle,
         Some(_) => Standing::Shown,

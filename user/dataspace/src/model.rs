@@ -314,3 +314,42 @@ fn few_frames_bring_what_is_asked_for() {
     let bank = run(6, Box::new(Fifo::default()), Plain { limit: PAGES, ..Plain::default() }, false);
     assert_eq!(bank.counts().along, 0);
 }
+
+/// A machine that does nothing.
+struct Nothing;
+
+impl Hands for Nothing {
+    fn show(&mut self, _: u64, _: usize, _: bool) -> Result<(), Refused> {
+        Ok(())
+    }
+
+    fn hide(&mut self, _: u64, _: usize) -> Result<(), Refused> {
+        Ok(())
+    }
+
+    fn read(&mut self, _: usize, into: &mut Page) {
+        into[0] = 1;
+    }
+
+    fn write(&mut self, _: usize, _: &Page) {}
+
+    fn clear(&mut self, _: usize) {}
+
+    fn keep(&mut self, _: usize, _: bool) -> Result<(), Refused> {
+        Ok(())
+    }
+}
+
+/// Chance finds the few pages that are here, and does not look at the many frames that are free.
+/// If it does, this test takes minutes.
+#[test]
+fn chance_does_not_look_at_free_frames() {
+    const FRAMES: usize = 1 << 22;
+    let mut bank = Bank::new(Nothing, Plain { limit: PAGES, ..Plain::default() }, Fifo::default(), FRAMES);
+    let mut random = Random::new(1);
+    for touch in 0..20_000 {
+        bank.fault(touch % PAGES, true, touch % PAGES + 1).unwrap();
+        bank.disturb(&mut random, 8);
+    }
+    assert!(bank.population().0 <= MIN_FRAMES && bank.counts().put_away > 10_000, "{:?}", bank.counts());
+}

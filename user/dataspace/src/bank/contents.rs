@@ -40,7 +40,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
                 Place::Here(frame) => {
                     self.hide(frame)?;
                     self.unkeep(page, frame);
-                    if let Some(number) = self.frames[frame].take().and_then(|held| held.copy) {
+                    if let Some(number) = self.frames.take(frame).and_then(|held| held.copy) {
                         self.store.drop(number);
                     }
                     self.free_frame(frame);

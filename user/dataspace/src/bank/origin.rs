@@ -16,18 +16,14 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     /// Puts a page, which is in the buffer, into the store. Where that is full, copies of pages
     /// that are here as well make room.
     pub(super) fn keep(&mut self, page: u64) -> Result<u64, Trouble> {
-        let mut from = 0;
         loop {
             match self.store.put_for(page, &self.buffer) {
                 Ok(number) => return Ok(number),
                 Err(_) if self.store.is_origin() => return Err(Trouble::Full),
                 Err(_) => {}
             }
-            let found = self.frames[from..].iter().position(|held| held.is_some_and(|held| held.copy.is_some()));
-            from += found.ok_or(Trouble::Full)?;
-            if let Some(number) = self.frames[from].as_mut().and_then(|held| held.copy.take()) {
-                self.store.drop(number);
-            }
+            let number = self.frames.take_copy().ok_or(Trouble::Full)?;
+            self.store.drop(number);
         }
     }
 

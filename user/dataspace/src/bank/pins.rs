@@ -127,6 +127,6 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     /// Pages of a range that are here and not pinned, with their frames.
     fn loose(&self, range: Range<u64>) -> Vec<(u64, usize)> {
         let here = self.places.range(range).filter_map(|(page, place)| if let Place::Here(frame) = place { Some((*page, *frame)) } else { None });
-        here.filter(|(page, frame)| !self.pins.has(*page) && self.frames[*frame].is_some()).collect()
+        here.filter(|(page, frame)| !self.pins.has(*page) && self.frames.get(*frame).is_some()).collect()
     }
 }

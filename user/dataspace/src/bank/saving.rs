@@ -12,7 +12,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     /// Frames of a range whose pages the store does not have.
     pub(super) fn unsaved(&self, range: Range<u64>) -> Vec<usize> {
         let frame = |place: &Place| if let Place::Here(frame) = place { Some(*frame) } else { None };
-        self.places.range(range).filter_map(|(_, place)| frame(place)).filter(|frame| self.frames[*frame].is_some_and(|held| held.copy.is_none())).collect()
+        self.places.range(range).filter_map(|(_, place)| frame(place)).filter(|frame| self.frames.get(*frame).is_some_and(|held| held.copy.is_none())).collect()
     }
 
     /// Hides all pages of a range that the store does not have. What fails is hidden in part.
@@ -26,20 +26,20 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     pub fn save(&mut self, range: Range<u64>) -> Result<Vec<(u64, u64)>, Trouble> {
         for frame in self.unsaved(range.clone()) {
             self.hide(frame)?;
-            let Some(held) = self.frames[frame] else { continue };
+            let Some(held) = self.frames.get(frame) else { continue };
             self.hands.read(frame, &mut self.buffer);
             if self.is_blank() && !self.is_pinned(held.page) {
                 self.places.insert(held.page, Place::Blank);
-                self.frames[frame] = None;
+                self.frames.take(frame);
                 self.free.push(frame);
             } else {
                 let number = self.store.put_for(held.page, &self.buffer).map_err(|_| Trouble::Full)?;
-                self.frames[frame] = Some(super::Held { shown: Shown::No, copy: Some(number), ..held });
+                self.frames.put(frame, super::Held { shown: Shown::No, copy: Some(number), ..held });
             }
         }
         let number = |place: &Place| match place {
             Place::Away(number, _) => Some(*number),
-            Place::Here(frame) => self.frames[*frame].and_then(|held| held.copy),
+            Place::Here(frame) => self.frames.get(*frame).and_then(|held| held.copy),
             Place::Blank => None,
         };
         Ok(self.places.range(range).filter_map(|(page, place)| Some((*page, number(place)?))).collect())
@@ -84,9 +84,9 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             let page = page - first + start;
             self.places.insert(page, place);
             if let Place::Here(frame) = place
-                && let Some(held) = &mut self.frames[frame]
+                && let Some(held) = self.frames.get(frame)
             {
-                held.page = page;
+                self.frames.put(frame, super::Held { page, ..held });
             }
         }
     }

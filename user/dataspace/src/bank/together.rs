@@ -2,7 +2,7 @@
 
 use super::{Bank, CLUSTER, MIN_FRAMES, Place, standing};
 use crate::hands::Hands;
-use crate::policy::{Choice, Policy, Random};
+use crate::policy::{Policy, Random, Standing};
 use crate::store::Store;
 
 /// Departures between two pages that left together, at most.
@@ -39,11 +39,18 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             return;
         }
         for _ in 0..random.below(most + 1) {
-            let (frames, recent, pins) = (&self.frames, &self.recent, &self.pins);
-            if let Some(Choice::Leave(frame)) = random.next(frames.len(), &|frame| standing(frames, recent, pins, frame)) {
+            if let Some(frame) = self.any_loose(random) {
                 // What cannot leave stays.
                 let _ = self.leave(frame);
             }
         }
+    }
+
+    /// A frame that chance chooses among those whose pages may leave.
+    fn any_loose(&self, random: &mut Random) -> Option<usize> {
+        let occupied = self.frames.occupied();
+        let (later, sooner) = occupied.split_at(random.below(occupied.len()).min(occupied.len()));
+        let is_loose = |frame: &&usize| standing(&self.frames, &self.recent, &self.pins, **frame) != Standing::Fixed;
+        sooner.iter().chain(later).find(is_loose).copied()
     }
 }
