@@ -8,8 +8,10 @@ use nacre_machine_x86::{
 };
 
 /// Ports of devices, from which most accesses start.
-const PORTS: [u16; 16] =
-    [0x20, 0x21, 0x40, 0x42, 0x43, 0x60, 0x61, 0x64, 0x70, 0x71, 0xa0, 0xa1, 0x3f8, 0x3fa, 0x4d0, 0xcf8];
+const PORTS: [u16; 16] = [
+    0x20, 0x21, 0x40, 0x42, 0x43, 0x60, 0x61, 0x64, 0x70, 0x71, 0xa0, 0xa1, 0x3f8, 0x3fa, 0x4d0,
+    0xcf8,
+];
 /// Memory into which kernels are loaded.
 const MEMORY: usize = 4 << 20;
 
@@ -79,7 +81,8 @@ pub fn processor(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let mut memory = VecMemory::new(0x4000);
     let (paging, mut msrs) = (paging(&mut bytes), Msrs::new(true, true));
-    let model = Model { host: Host::ALL, apic: true, invariant_tsc: true, kvm_clock: Some(bytes.word()) };
+    let kvm_clock = Some(bytes.word());
+    let model = Model { host: Host::ALL, apic: true, invariant_tsc: true, kvm_clock };
     while !bytes.is_over() {
         let word = bytes.word();
         match bytes.below(5) {
@@ -108,7 +111,8 @@ fn execute(memory: &VecMemory, paging: &Paging, address: u64, kind: u8) {
 fn access(msrs: &mut Msrs, number: u32, value: u64, paging: &Paging) {
     let processor = Processor { cr0: paging.cr0, efer: paging.efer, tsc: value };
     for base in [0, 0xc000_0000, 0xc001_0000, 0xc001_1000, 0x4b56_4d00] {
-        let _ = (msrs.write(base | number, value, &processor), msrs.read(base | number, &processor));
+        let _ = msrs.write(base | number, value, &processor);
+        let _ = msrs.read(base | number, &processor);
     }
     let state = msrs.state();
     *msrs = Msrs::restore(&state).expect("a state that was just saved");

@@ -80,6 +80,7 @@ mod tests {
         let mut queue = ByteQueue::<3>::new();
         assert!([1, 2, 3].iter().all(|byte| queue.push(*byte)) && !queue.push(4));
         assert_eq!((queue.pop(), queue.push(4)), (Some(1), true));
-        assert_eq!([queue.pop(), queue.pop(), queue.pop(), queue.pop()], [2, 3, 4, 0].map(|byte| (byte != 0).then_some(byte)));
+        let rest = [0; 4].map(|_: u8| queue.pop());
+        assert_eq!(rest, [Some(2), Some(3), Some(4), None]);
     }
 }

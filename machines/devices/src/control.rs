@@ -162,7 +162,8 @@ mod tests {
             assert_eq!(outcome(port, value), Some(Outcome::Reset), "{port:#x}");
         }
         assert_eq!(outcome(POWER_PORT + 1, 0x20), Some(Outcome::PowerOff));
-        for (port, value) in [(0x64, 0xff), (0x64, 0xd1), (0x92, 2), (0xcf9, 2), (0x605, 1), (0x80, 1)] {
+        let harmless = [(0x64, 0xff), (0x64, 0xd1), (0x92, 2), (0xcf9, 2), (0x605, 1), (0x80, 1)];
+        for (port, value) in harmless {
             assert_eq!(outcome(port, value), None, "{port:#x}");
         }
     }
@@ -181,7 +182,7 @@ mod tests {
         let mut control = Control::new();
         assert_eq!((control.read(0x64) & 3, control.read(0x60)), (1, 0xff));
         control.write(0x64, SELF_TEST);
-        assert_eq!((control.read(0x64), control.read(0x60), control.read(0x64)), (0x15, 0x55, 0xfd));
+        assert_eq!([0x64, 0x60, 0x64].map(|port| control.read(port)), [0x15, 0x55, 0xfd]);
     }
 
     #[test]
@@ -197,6 +198,7 @@ mod tests {
         let state = Control::new().state();
         assert!(Control::restore(&ControlState { outcome: 4, ..state }).is_err());
         assert!(Control::restore(&ControlState { version: 0, ..state }).is_err());
-        assert_eq!(Control::restore(&ControlState { outcome: 2, ..state }).unwrap().outcome(), Some(Outcome::Reset));
+        let reset = Control::restore(&ControlState { outcome: 2, ..state }).unwrap();
+        assert_eq!(reset.outcome(), Some(Outcome::Reset));
     }
 }

@@ -65,7 +65,9 @@ impl Archive {
         let path_size = path.len() as u32 + 1;
         let fields = [self.count, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, path_size, 0];
         self.bytes.extend_from_slice(MAGIC.as_bytes());
-        fields.iter().for_each(|field| self.bytes.extend_from_slice(format!("{field:08x}").as_bytes()));
+        for field in fields {
+            self.bytes.extend_from_slice(format!("{field:08x}").as_bytes());
+        }
         self.bytes.extend_from_slice(path.as_bytes());
         self.bytes.push(0);
         self.pad();
@@ -85,10 +87,12 @@ mod tests {
 
     #[test]
     fn an_archive_has_the_form_of_newc() {
-        let archive = Archive::new().directory("/nacre", 0o755).and_then(|archive| archive.file("nacre/a", 0o600, b"hello"));
-        let bytes = archive.unwrap().finish();
+        let archive = Archive::new().directory("/nacre", 0o755).unwrap();
+        let bytes = archive.file("nacre/a", 0o600, b"hello").unwrap().finish();
         let text = String::from_utf8(bytes.clone()).unwrap();
-        assert_eq!(&text[..110], "07070100000001000041ed0000000000000000000000010000000000000000000000000000000000000000000000000000000600000000");
+        let rest = ["00000000"; 6].concat();
+        let first = format!("070701{:08x}{:08x}{:016x}{:08x}", 1, 0o40755, 0, 1);
+        assert_eq!(text[..110], format!("{first}{rest}{:08x}{:08x}", 6, 0));
         assert_eq!(&text[110..116], "nacre\0");
         assert_eq!(&text[116..138], "0707010000000200008180");
         assert_eq!(&text[226..242], "nacre/a\0\0\0hello\0");

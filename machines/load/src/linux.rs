@@ -54,7 +54,8 @@ const LOADER_FLAGS: u8 = 0xe0;
 ///
 /// An error leaves guest memory with a part of it all.
 pub fn load(
-    memory: &mut dyn GuestMemory, kernel: &dyn ByteSource, initrd: &[&dyn ByteSource], command_line: &str,
+    memory: &mut dyn GuestMemory, kernel: &dyn ByteSource, initrd: &[&dyn ByteSource],
+    command_line: &str,
 ) -> Result<Start, LoadError> {
     let size = memory.size();
     if size > MAX_MEMORY {

@@ -111,8 +111,8 @@ fn page_tables() -> Vec<u8> {
 
 /// Returns the descriptors that Linux's boot protocol asks for: 0x10 code, 0x18 data, 0x20 task.
 fn descriptors() -> Vec<u8> {
-    let table: [u64; 6] = [0, 0, 0x00af_9b00_0000_ffff, 0x00cf_9300_0000_ffff, 0x0000_8b00_0000_0067, 0];
-    table.into_iter().flat_map(u64::to_le_bytes).collect()
+    let (code, data, task) = (0x00af_9b00_0000_ffff, 0x00cf_9300_0000_ffff, 0x0000_8b00_0000_0067);
+    [0u64, 0, code, data, task, 0].into_iter().flat_map(u64::to_le_bytes).collect()
 }
 
 #[cfg(test)]

@@ -15,16 +15,17 @@ const MAX_LEAF: u32 = 7;
 const MAX_EXTENDED: u32 = 0x8000_0008;
 const MAX_HYPERVISOR: u32 = 0x4000_0010;
 
-/// Leaf 1, edx: FPU DE PSE TSC MSR PAE MCE CX8 SEP MTRR PGE MCA CMOV PAT PSE36 CLFSH MMX FXSR SSE
-/// SSE2.
-const FEATURES: u32 = bits(&[0, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16, 17, 19, 23, 24, 25, 26]);
+/// Features of leaf 1 that leaf 0x80000001 repeats, edx: FPU DE PSE TSC MSR PAE MCE CX8 MTRR PGE
+/// MCA CMOV PAT PSE36 MMX FXSR.
+const COMMON: u32 = bits(&[0, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16, 17, 23, 24]);
+/// Leaf 1, edx: those, and SEP CLFSH SSE SSE2.
+const FEATURES: u32 = COMMON | bits(&[11, 19, 25, 26]);
 const APIC: u32 = 1 << 9;
 /// Leaf 1, ecx: SSE3 SSSE3 CX16 SSE4.1 SSE4.2 POPCNT.
 const MORE_FEATURES: u32 = bits(&[0, 9, 13, 19, 20, 23]);
 /// Leaf 1, ecx: there is a hypervisor.
 const HYPERVISOR: u32 = 1 << 31;
-/// Leaf 0x80000001, edx: those of leaf 1 that are repeated there, and SYSCALL NX LM.
-const EXTENDED: u32 = bits(&[0, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16, 17, 23, 24]) | LONG_FEATURES;
+/// Leaf 0x80000001, edx, beside `COMMON`: SYSCALL NX LM.
 const LONG_FEATURES: u32 = bits(&[11, 20, 29]);
 /// Leaf 0x80000001, ecx: LAHF in 64-bit mode.
 const MORE_EXTENDED: u32 = 1;
@@ -124,8 +125,8 @@ fn features(model: &Model) -> [u32; 4] {
 fn extended_features(model: &Model) -> [u32; 4] {
     let Host { extended_ecx, extended_edx, leaf_1_edx, .. } = model.host;
     // An Intel processor does not repeat the features of leaf 1.
-    let present = (extended_edx & LONG_FEATURES) | (leaf_1_edx & !LONG_FEATURES);
-    [SIGNATURE, 0, MORE_EXTENDED & extended_ecx, EXTENDED & present | apic(model)]
+    let edx = (LONG_FEATURES & extended_edx) | (COMMON & leaf_1_edx);
+    [SIGNATURE, 0, MORE_EXTENDED & extended_ecx, edx | apic(model)]
 }
 
 /// Returns the bit of the local APIC, which software makes: the host need not have one.
@@ -171,8 +172,8 @@ mod tests {
         let [last, ebx, ecx, edx] = cpuid(0, 0, &MODEL);
         assert_eq!((last, text(&[ebx, edx, ecx]).as_str()), (7, "AuthenticAMD"));
         assert_eq!(text(&cpuid(0x4000_0000, 0, &MODEL)[1..]), "KVMKVMKVM");
-        let brand: Vec<u32> = (2..5).flat_map(|leaf| cpuid(0x8000_0000 + leaf, 0, &MODEL)).collect();
-        assert_eq!(text(&brand), "Nacre virtual processor");
+        let brand = [2, 3, 4].map(|leaf| cpuid(0x8000_0000 + leaf, 0, &MODEL));
+        assert_eq!(text(brand.as_flattened()), "Nacre virtual processor");
     }
 
     #[test]
@@ -188,7 +189,13 @@ mod tests {
 
     #[test]
     fn nothing_is_announced_that_the_host_lacks() {
-        let host = Host { leaf_1_ecx: 1, leaf_1_edx: 1 << 4, extended_ecx: 0, extended_edx: 1 << 29, physical_bits: 36 };
+        let host = Host {
+            leaf_1_ecx: 1,
+            leaf_1_edx: 1 << 4,
+            extended_ecx: 0,
+            extended_edx: 1 << 29,
+            physical_bits: 36,
+        };
         let model = Model { host, kvm_clock: None, ..MODEL };
         assert_eq!(cpuid(1, 0, &model)[2..], [1 | HYPERVISOR, 1 << 4]);
         assert_eq!(cpuid(0x8000_0001, 0, &model)[2..], [0, 1 << 4 | 1 << 29]);

@@ -113,7 +113,9 @@ pub fn decode(code: &[u8], is_64_bit: bool) -> Option<Instruction> {
         [0xf4, ..] => (Kind::Halt, 1),
         [0x90, ..] if prefixes.has_repeat => (Kind::Pause, 1),
         [0x0f, 0x01, third, ..] => (find(THREE_BYTES, third)?, 3),
-        [0x0f, opcode @ 0x20..=0x23, operands, ..] => (special_move(opcode, operands, prefixes.rex), 3),
+        [0x0f, opcode @ 0x20..=0x23, operands, ..] => {
+            (special_move(opcode, operands, prefixes.rex), 3)
+        }
         [0x0f, second, ..] => (find(TWO_BYTES, second)?, 2),
         _ => return None,
     };
@@ -176,17 +178,20 @@ mod tests {
     #[test]
     fn moves_tell_their_registers() {
         let moved = |special, general, is_write| Move { special, general, is_write };
-        assert_eq!(long(&[0x0f, 0x23, 0xf8]), Some((Kind::MoveDebug(moved(7, 0, true)), 3)));
-        assert_eq!(long(&[0x41, 0x0f, 0x21, 0xf3]), Some((Kind::MoveDebug(moved(6, 11, false)), 4)));
-        assert_eq!(long(&[0x44, 0x0f, 0x22, 0xc0]), Some((Kind::MoveControl(moved(8, 0, true)), 4)));
-        assert_eq!(long(&[0x0f, 0x20, 0x1f]), Some((Kind::MoveControl(moved(3, 7, false)), 3)));
+        let debug = |special, general, write| Kind::MoveDebug(moved(special, general, write));
+        let control = |special, general, write| Kind::MoveControl(moved(special, general, write));
+        assert_eq!(long(&[0x0f, 0x23, 0xf8]), Some((debug(7, 0, true), 3)));
+        assert_eq!(long(&[0x41, 0x0f, 0x21, 0xf3]), Some((debug(6, 11, false), 4)));
+        assert_eq!(long(&[0x44, 0x0f, 0x22, 0xc0]), Some((control(8, 0, true), 4)));
+        assert_eq!(long(&[0x0f, 0x20, 0x1f]), Some((control(3, 7, false), 3)));
     }
 
     #[test]
     fn rex_prefixes_count_in_64_bit_code_and_before_the_opcode_only() {
         assert_eq!(decode(&[0x48, 0x0f, 0xa2], false), None);
         let ignored = decode(&[0x44, 0x66, 0x0f, 0x22, 0xc0], true).unwrap();
-        assert_eq!(ignored.kind, Kind::MoveControl(Move { special: 0, general: 0, is_write: true }));
+        let operands = Move { special: 0, general: 0, is_write: true };
+        assert_eq!(ignored.kind, Kind::MoveControl(operands));
     }
 
     #[test]

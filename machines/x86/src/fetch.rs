@@ -53,8 +53,8 @@ mod tests {
         for (at, entry) in [(0x1000, 0x2003u32), (0x2014, 0x6003), (0x2018, 0x5003)] {
             memory.write(at, &entry.to_le_bytes()).unwrap();
         }
-        let bytes: Vec<u8> = (0..0x3000).map(|index| (index >> 12) as u8 * 16 + index as u8 % 16).collect();
-        memory.write(0x5000, &bytes).unwrap();
+        let byte = |index| (index >> 12) as u8 * 16 + index as u8 % 16;
+        memory.write(0x5000, &(0..0x3000).map(byte).collect::<Vec<u8>>()).unwrap();
         (memory, Paging { cr0: 1 << 31, cr3: 0x1000, cr4: 0, efer: 0 })
     }
 

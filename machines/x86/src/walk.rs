@@ -215,7 +215,8 @@ impl Walk<'_> {
         let Access { write, user, fetch } = self.access;
         let can_refuse_fetch = self.paging.cr4 & CR4_SMEP != 0
             || (self.paging.efer & EFER_NXE != 0 && self.form.levels > 2);
-        let bits = [(write, CODE_WRITE), (user, CODE_USER), (fetch && can_refuse_fetch, CODE_FETCH)];
+        let is_fetch = fetch && can_refuse_fetch;
+        let bits = [(write, CODE_WRITE), (user, CODE_USER), (is_fetch, CODE_FETCH)];
         let kind: u32 = bits.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum();
         WalkError::PageFault(reason | kind)
     }

@@ -3,7 +3,8 @@
 use super::*;
 use nacre_machine_memory::{OutOfRange, VecMemory};
 
-const LONG: Paging = Paging { cr0: CR0_PG | CR0_WP, cr3: 0x1000, cr4: CR4_PAE, efer: EFER_LMA | EFER_NXE };
+const LONG: Paging =
+    Paging { cr0: CR0_PG | CR0_WP, cr3: 0x1000, cr4: CR4_PAE, efer: EFER_LMA | EFER_NXE };
 const READ: Access = Access { write: false, user: false, fetch: false };
 const WRITE: Access = Access { write: true, ..READ };
 const USER_READ: Access = Access { user: true, ..READ };
@@ -94,7 +95,9 @@ fn three_levels_lead_to_a_page() {
 fn two_levels_lead_to_a_page() {
     let paging = Paging { cr4: 0, efer: 0, cr3: 0x1018, ..LONG };
     let mut memory = VecMemory::new(0x10000);
-    let half = |memory: &mut VecMemory, at, entry: u32| memory.write(at, &entry.to_le_bytes()).unwrap();
+    let half = |memory: &mut VecMemory, at, entry: u32| {
+        memory.write(at, &entry.to_le_bytes()).unwrap();
+    };
     half(&mut memory, 0x1004, 0x2087);
     half(&mut memory, 0x2014, 0xffff_f005);
     assert_eq!(place(&memory, &paging, 0x40_5123, USER_READ), Ok(0xffff_f123));
