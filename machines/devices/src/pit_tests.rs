@@ -134,6 +134,25 @@ fn single_bytes_and_decimal_counts_are_taken() {
 }
 
 #[test]
+fn each_edge_is_a_rise_of_the_output() {
+    for (mode, count) in (0..6).flat_map(|mode| (2..12).map(move |count| (mode, count))) {
+        let mut pit = Pit::new();
+        pit.write(0x61, 1, 0);
+        load(&mut pit, 2, mode, count, 0);
+        // Modes 1 and 5 begin with a rising gate.
+        pit.write(0x61, 0, 0);
+        pit.write(0x61, 1, 0);
+        let channel = pit.state().channels[2];
+        let mut rises = 0;
+        for tick in 1..40 {
+            let [before, now] = [tick - 1, tick].map(time_of);
+            rises += u64::from(channel.output(now) && !channel.output(before));
+            assert_eq!(channel.edges(now), rises, "mode {mode}, count {count}, tick {tick}");
+        }
+    }
+}
+
+#[test]
 fn any_state_is_refused_or_harmless() {
     let state = pit(0, 2, 1000).state();
     let mut pit = Pit::restore(&state).unwrap();

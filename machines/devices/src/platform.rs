@@ -86,7 +86,7 @@ pub struct PlatformState {
 
 /// All devices of a machine on one bus.
 ///
-/// Times are nanoseconds since the machine started. They should not go backwards; if they do,
+/// Times are nanoseconds from any moment on, such as the start of the machine. They should not go backwards; if they do,
 /// devices stand still until the time is reached again.
 #[derive(Clone, Debug)]
 pub struct Platform {
@@ -99,7 +99,8 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Makes the devices of a machine that is turned on at `unix_time`, in seconds since 1970.
+    /// Makes the devices of a machine that is turned on. Its clock shows `unix_time`, in seconds
+    /// since 1970, at time 0 of those that the caller gives, not at the time of this call.
     pub fn new(unix_time: u64) -> Self {
         Platform {
             pic: Pic::new(),
