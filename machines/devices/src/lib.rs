@@ -1,8 +1,8 @@
 //! Devices of a guest machine: the legacy PC without ACPI and without a local APIC.
 //!
 //! Every port, width and value comes from the guest and is not trusted. A device owns no clock:
-//! callers give the time in nanoseconds from any moment on. A device's whole state is a
-//! struct of plain numbers with a version, which goes out by `state` and in by `restore`.
+//! callers give the time in nanoseconds from any moment on. A device's whole state is a struct of
+//! plain numbers with a version, which goes out by `state` and in by `restore`.
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]

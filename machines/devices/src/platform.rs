@@ -86,8 +86,8 @@ pub struct PlatformState {
 
 /// All devices of a machine on one bus.
 ///
-/// Times are nanoseconds from any moment on, such as the start of the machine. They should not go backwards; if they do,
-/// devices stand still until the time is reached again.
+/// Times are nanoseconds from any moment on, such as the start of the machine. They should not go
+/// backwards; if they do, devices stand still until the time is reached again.
 #[derive(Clone, Debug)]
 pub struct Platform {
     pic: Pic,

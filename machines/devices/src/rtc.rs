@@ -148,7 +148,7 @@ impl Rtc {
 
     fn encode_number(&self, value: u8) -> u8 {
         let is_binary = self.state.status_b & BINARY != 0;
-        if is_binary { value } else { (value / 10 % 16) << 4 | value % 10 }
+        if is_binary { value } else { ((value / 10 % 16) << 4) | (value % 10) }
     }
 
     /// Turns a register's form into a number, which can be out of the field's range.

@@ -103,9 +103,9 @@ fn page_tables() -> Vec<u8> {
     let fill = |used: u64, first: u64, step: u64| {
         (0..entries).map(move |index| if index < used { first + index * step } else { 0 })
     };
-    let outer = fill(1, TABLES + TABLE_SIZE | TABLE, 0);
-    let middle = fill(INNER_TABLES, TABLES + 2 * TABLE_SIZE | TABLE, TABLE_SIZE);
-    let inner = (0..INNER_TABLES * entries).map(|index| index * LARGE_PAGE | LARGE);
+    let outer = fill(1, (TABLES + TABLE_SIZE) | TABLE, 0);
+    let middle = fill(INNER_TABLES, (TABLES + 2 * TABLE_SIZE) | TABLE, TABLE_SIZE);
+    let inner = (0..INNER_TABLES * entries).map(|index| (index * LARGE_PAGE) | LARGE);
     outer.chain(middle).chain(inner).flat_map(u64::to_le_bytes).collect()
 }
 

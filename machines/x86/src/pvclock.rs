@@ -45,7 +45,7 @@ impl Clock {
         let shift = u32::from(self.shift.unsigned_abs()).min(63);
         let shifted = if self.shift < 0 { ticks >> shift } else { ticks << shift };
         let whole = (shifted >> 32) * u128::from(self.multiplier);
-        let part = (shifted & u128::from(u32::MAX)) * u128::from(self.multiplier) >> 32;
+        let part = ((shifted & u128::from(u32::MAX)) * u128::from(self.multiplier)) >> 32;
         u64::try_from(whole + part).unwrap_or(u64::MAX)
     }
 }
