@@ -48,7 +48,7 @@ pub enum Kind {
 /// Operands of a `mov` with a control or debug register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// Number of the control or debug register, 0 to 15.
+    /// Number of the control register (0, 2, 3, 4 or 8) or debug register (0 to 7).
     pub special: u8,
     /// Number of the general register, 0 to 15, in the order of their encoding: rax, rcx, rdx, rbx.
     pub general: u8,
@@ -93,6 +93,7 @@ struct Prefixes {
     count: usize,
     /// REX prefix; 0 if none.
     rex: u8,
+    /// True if the last repeat prefix is 0xf3, which alone counts.
     has_repeat: bool,
     has_lock: bool,
 }
@@ -100,8 +101,9 @@ struct Prefixes {
 /// Recognizes the instruction at the start of `code`, of which at most 15 bytes count. `is_64_bit`
 /// tells the mode of the code segment, in which alone REX prefixes exist.
 ///
-/// Returns `None` for other instructions, for one that goes on behind the end of `code`, and for
-/// one with a lock prefix, which none of these may have.
+/// Returns `None` for other instructions, for one that goes on behind the end of `code`, for one
+/// with a lock prefix, and for a `mov` with a register that does not exist. AMD's form of control
+/// register 8 with a lock prefix is not known here.
 pub fn decode(code: &[u8], is_64_bit: bool) -> Option<Instruction> {
     let code = &code[..code.len().min(MAX_LENGTH)];
     let prefixes = prefixes(code, is_64_bit);
@@ -114,7 +116,7 @@ pub fn decode(code: &[u8], is_64_bit: bool) -> Option<Instruction> {
         [0x90, ..] if prefixes.has_repeat => (Kind::Pause, 1),
         [0x0f, 0x01, third, ..] => (find(THREE_BYTES, third)?, 3),
         [0x0f, opcode @ 0x20..=0x23, operands, ..] => {
-            (special_move(opcode, operands, prefixes.rex), 3)
+            (special_move(opcode, operands, prefixes.rex)?, 3)
         }
         [0x0f, second, ..] => (find(TWO_BYTES, second)?, 2),
         _ => return None,
@@ -135,6 +137,7 @@ fn prefixes(code: &[u8], is_64_bit: bool) -> Prefixes {
             0x26 | 0x2e | 0x36 | 0x3e | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3 => {
                 prefixes.rex = 0;
                 prefixes.has_lock |= *byte == 0xf0;
+                prefixes.has_repeat &= *byte != 0xf2;
                 prefixes.has_repeat |= *byte == 0xf3;
             }
             _ => break,
@@ -145,13 +148,17 @@ fn prefixes(code: &[u8], is_64_bit: bool) -> Prefixes {
 }
 
 /// Returns the `mov` of opcodes 0x20 to 0x23. Its operands are always registers.
-fn special_move(opcode: u8, operands: u8, rex: u8) -> Kind {
+fn special_move(opcode: u8, operands: u8, rex: u8) -> Option<Kind> {
     let operands = Move {
         special: operands >> 3 & 7 | (rex & 4) << 1,
         general: operands & 7 | (rex & 1) << 3,
         is_write: opcode & 2 != 0,
     };
-    if opcode & 1 == 0 { Kind::MoveControl(operands) } else { Kind::MoveDebug(operands) }
+    match (opcode & 1, operands.special) {
+        (0, 0 | 2 | 3 | 4 | 8) => Some(Kind::MoveControl(operands)),
+        (1, 0..=7) => Some(Kind::MoveDebug(operands)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -173,6 +180,8 @@ mod tests {
         }
         assert_eq!(long(&[0xf4]), Some((Kind::Halt, 1)));
         assert_eq!((long(&[0xf3, 0x90]), long(&[0x90])), (Some((Kind::Pause, 2)), None));
+        assert_eq!(long(&[0xf2, 0xf3, 0x90]), Some((Kind::Pause, 3)));
+        assert_eq!(long(&[0xf3, 0xf2, 0x90]), None, "the last repeat prefix counts");
     }
 
     #[test]
@@ -184,6 +193,16 @@ mod tests {
         assert_eq!(long(&[0x41, 0x0f, 0x21, 0xf3]), Some((debug(6, 11, false), 4)));
         assert_eq!(long(&[0x44, 0x0f, 0x22, 0xc0]), Some((control(8, 0, true), 4)));
         assert_eq!(long(&[0x0f, 0x20, 0x1f]), Some((control(3, 7, false), 3)));
+    }
+
+    #[test]
+    fn registers_that_do_not_exist_are_none() {
+        for operands in [0x08, 0x28, 0x30, 0x38] {
+            assert_eq!(long(&[0x0f, 0x22, operands]), None);
+            assert!(long(&[0x0f, 0x23, operands]).is_some());
+        }
+        assert_eq!(long(&[0x44, 0x0f, 0x23, 0xc0]), None);
+        assert_eq!(long(&[0x44, 0x0f, 0x22, 0xd8]), None);
     }
 
     #[test]

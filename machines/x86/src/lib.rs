@@ -14,7 +14,7 @@ mod pvclock;
 mod walk;
 
 pub use cpuid::{Host, Model, cpuid};
-pub use decode::{Instruction, Kind, MAX_LENGTH, decode};
+pub use decode::{Instruction, Kind, MAX_LENGTH, Move, decode};
 pub use fetch::{Code, fetch};
 pub use msr::{GeneralProtection, MsrAction, Msrs, MsrsState, Processor};
 pub use pvclock::{Clock, TIME_INFO_SIZE, WALL_CLOCK_SIZE, time_info, wall_clock};
