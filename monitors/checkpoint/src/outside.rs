@@ -19,7 +19,7 @@ use nacre_abi::message::{KERNEL_BITS, NO_REFERENCES};
 use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_nest::supply::{self, ResourceSource};
 use nacre_nest::{Services, SpawnError};
-use nacre_proto::flags::{POOL_DATA, SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED, SERVICE_CHANNELS, SERVICE_CONTROL, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
+use nacre_proto::flags::{POOL_DATA, POOL_NAMELESS, SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED, SERVICE_CHANNELS, SERVICE_CONTROL, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
 use nacre_proto::server::Given;
 use nacre_proto::{Errno, Request, parent, segment};
 use nacre_sys::{Condition, OwnedCondition, OwnedPort, OwnedReference, PortSet, Reference, Region, SpanMut};
@@ -342,7 +342,7 @@ impl Outside {
                 let made = self.add(What::Pool(PoolEnd { pool, is_shared: false, ..end })).inspect_err(|_| self.pools.remove(pool))?;
                 Ok(([0; 6], Vec::from([made])))
             }
-            protocol::share::LABEL if first & !POOL_DATA != 0 => Err(Errno::EINVAL),
+            protocol::share::LABEL if first & !(POOL_DATA | POOL_NAMELESS) != 0 => Err(Errno::EINVAL),
             protocol::share::LABEL => {
                 let is_data = end.is_data || first & POOL_DATA != 0;
                 Ok(([0; 6], Vec::from([self.add(What::Pool(PoolEnd { is_shared: true, is_data, ..end }))?])))

@@ -5,7 +5,7 @@ use crate::policy::Policy;
 use crate::reach;
 use crate::subject::{CHANNELS, MEMORY, SEGMENT, UNNAMED};
 use alloc::vec::Vec;
-use nacre_proto::{PROTOCOLS, directory};
+use nacre_proto::{PROTOCOLS, dataspace, directory};
 use nacre_proto::describe::Operation;
 use nacre_proto::reference::{Ref, Type};
 
@@ -36,6 +36,12 @@ const AT_FILES: [u32; 9] = [
     directory::watch::LABEL,
 ];
 
+/// Returns true if an object of this type may answer an operation of its protocols. Names of
+/// dataspaces are looked for at pools alone.
+fn answers(of: Type, label: u32) -> bool {
+    label != dataspace::identify::LABEL || of == Type::Pool
+}
+
 struct Search<'a> {
     policy: &'a Policy,
     /// Types that are open, or being looked at: a type that leads back to itself adds nothing.
@@ -62,7 +68,7 @@ impl<'a> Search<'a> {
         let at_files: &[u32] = if matches!(of, Type::File | Type::Terminal) { &AT_FILES } else { &[] };
         of.members().iter().all(|member| self.is_open(*member, on, &|_| false))
             && at_files.iter().all(|label| self.allows(*label, on))
-            && operations.filter(|operation| !cannot(operation.label)).all(|operation| self.allows(operation.label, on) && self.brings_open(operation, on))
+            && operations.filter(|operation| answers(of, operation.label) && !cannot(operation.label)).all(|operation| self.allows(operation.label, on) && self.brings_open(operation, on))
     }
 
     fn brings_open(&mut self, operation: &Operation, on: On<'a>) -> bool {
@@ -106,6 +112,12 @@ mod tests {
         prove(&policy, of, name.as_bytes(), |_| false).is_some()
     }
 
+    fn opens_nameless(rules: &str, of: Type, name: &str) -> bool {
+        let mut policy = Policy::default();
+        policy.add_file(rules).unwrap();
+        prove(&policy, of, name.as_bytes(), |label| label == dataspace::identify::LABEL).is_some()
+    }
+
     #[test]
     fn all_is_open_only_if_all_is_allowed() {
         for of in [Type::Process, Type::Channels, Type::Directory, Type::Pool, Type::Clock, Type::End, Type::Queue] {
@@ -117,7 +129,9 @@ mod tests {
 
     #[test]
     fn groups_open_what_is_theirs() {
-        assert!(opens("allow memory", Type::Pool, "memory") && opens("allow memory", Type::Unnamed, "unnamed") && opens("allow clock", Type::Clock, "clock"));
+        assert!(opens_nameless("allow memory", Type::Pool, "memory") && !opens("allow memory", Type::Pool, "memory"));
+        assert!(opens("allow memory\nallow memory:named", Type::Pool, "memory") && opens("allow memory", Type::Segment, "segment"));
+        assert!(opens("allow memory", Type::Unnamed, "unnamed") && opens("allow clock", Type::Clock, "clock"));
         assert!(opens("allow read\nallow write\nallow terminals\nallow memory", Type::Directory, "/"));
         for rules in ["allow console", "allow process", "allow channel", "allow console\nallow channel\nallow process\nallow memory"] {
             for of in [Type::Directory, Type::Process, Type::Channels, Type::End, Type::Queue, Type::Terminal] {

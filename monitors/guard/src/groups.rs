@@ -75,8 +75,10 @@ pub const GROUPS: &[Group] = &[
     Group {
         name: "memory",
         has_paths: false,
-        members: &[Member { call: "parent.find", on: On::Only("memory") }, Member { call: "parent.find", on: On::Only("objects") }, any("memory.*"), any("segment.*"), any("dataspace.*"), any("directory.memory"), any("directory.counter"), Member { call: "file.*", on: On::Only("unnamed") }],
+        members: &[Member { call: "parent.find", on: On::Only("memory") }, Member { call: "parent.find", on: On::Only("objects") }, any("memory.*"), any("segment.*"), any("dataspace.attach"), any("dataspace.detach"), any("dataspace.interrogate"), any("dataspace.share"), any("dataspace.copy"), any("dataspace.transfer"), any("dataspace.create"), any("dataspace.delete"), any("directory.memory"), any("directory.counter"), Member { call: "file.*", on: On::Only("unnamed") }],
     },
+    // Names of lasting memory are the same for all.
+    Group { name: "memory:named", has_paths: false, members: &[Member { call: "parent.find", on: On::Only("memory") }, Member { call: "parent.find", on: On::Only("objects") }, any("dataspace.identify"), any("dataspace.create")] },
     Group { name: "control", has_paths: false, members: &[Member { call: "parent.find", on: On::Only("control") }, any("control.*")] },
     Group { name: "clock", has_paths: false, members: &[Member { call: "parent.find", on: On::Only("clock") }, any("clock.*")] },
     Group {

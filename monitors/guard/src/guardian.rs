@@ -18,9 +18,11 @@ use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::{self, MessageDirection};
 use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Interposer, report_exception, report_killed};
 use nacre_proto::describe::Operation;
-use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, S_IFCHR, S_IFDIR, S_IFIFO, S_IFREG, S_IFSOCK};
+use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, POOL_NAMELESS, S_IFCHR, S_IFDIR, S_IFIFO, S_IFREG, S_IFSOCK};
 use nacre_proto::reference::{Ref, Type};
-use nacre_proto::{Errno, describe, directory, file, keyed, parent, process, terminal};
+use nacre_proto::dataspace::identify;
+use nacre_proto::{Errno, describe, directory, file, keyed, memory, parent, process, terminal};
+use nacre_abi::rights::REFERENCE_USE;
 use nacre_sys::Reference;
 use nacre_sys::ipc::Received;
 use nacre_sys::lock::{Guard, Lock};
@@ -76,6 +78,13 @@ fn call_name(label: u32) -> String {
     let mut name = String::new();
     text::name(label, &mut name);
     name
+}
+
+/// Puts a reference that leads to no names in place of a reference to a pool.
+fn take_names(slot: Reference) -> Result<(), Errno> {
+    let nameless = memory::share(slot, POOL_NAMELESS)?.pool;
+    slot.destroy()?;
+    Ok(nameless.handle().reference(Reference::create(slot.address())?, REFERENCE_USE)?)
 }
 
 impl Guardian {
@@ -198,10 +207,20 @@ impl Guardian {
         self.pass(asked, (of, name, Kind::Plain), |_| false)
     }
 
-    fn service(&self, asked: &Asked) -> ReferenceRule<Tag, Proof> {
+    /// A pool of memory. If the policy does not allow names, a reference that leads to none takes
+    /// its place, so that all else can be asked past the guard.
+    fn pool(&self, asked: &Asked, slot: Reference) -> ReferenceRule<Tag, Proof> {
+        let has_names = self.policy.decide(identify::LABEL, MEMORY).allowed;
+        if !has_names && take_names(slot).is_err() {
+            return UNKNOWN;
+        }
+        self.pass(asked, (Type::Pool, MEMORY, Kind::Plain), |label| !has_names && label == identify::LABEL)
+    }
+
+    fn service(&self, asked: &Asked, reference: Reference) -> ReferenceRule<Tag, Proof> {
         match &asked.subject[..] {
             b"files" => self.pass(asked, (Type::Directory, b"/", Kind::Directory), |_| false),
-            b"memory" | b"objects" => self.pass_all(asked, Type::Pool, MEMORY),
+            b"memory" | b"objects" => self.pool(asked, reference),
             b"clock" => self.pass_all(asked, Type::Clock, b"clock"),
             b"channels" => self.pass_all(asked, Type::Channels, CHANNELS),
             b"control" => self.pass_all(asked, Type::Control, b"control"),
@@ -323,7 +342,7 @@ impl Interposer for Guardian {
     fn returned(&self, asked: &mut Asked, reply: &Received, arrival: Arrival) -> ReferenceRule<Tag, Proof> {
         match arrival.declared {
             _ if asked.outward => UNKNOWN,
-            Some(Ref::Found(Type::Service)) => self.service(asked),
+            Some(Ref::Found(Type::Service)) => self.service(asked, arrival.reference),
             Some(Ref::Found(of)) => self.found(asked, of, arrival.reference),
             Some(Ref::Own(of)) => self.made(asked, of, reply),
             _ => ReferenceRule::Refused,

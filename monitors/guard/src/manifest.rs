@@ -22,5 +22,5 @@ In a PATTERN * is any part of a name, ** anything, and a /** at the end a direct
 
 const ALLOW: &str = "\
 allow what RULE names: `PROTOCOL.CALL [PATTERN]`, `PROTOCOL.*`, `*`,
-or a group: console, memory, clock, report, process, channel, read [PATTERN], write [PATTERN];
+or a group: console, memory, memory:named, clock, report, process, channel, read [PATTERN], write [PATTERN];
 beyond what the program makes itself: console-control, terminals, process:outside, channel:outside";

@@ -36,9 +36,18 @@ pub struct Messages {
     pub items: VecDeque<Item>,
 }
 
+fn is_control(byte: u8) -> bool {
+    byte < 0x20 && byte != b'\t' || byte == 0x7f
+}
+
 /// `text` without control characters.
 fn harmless(text: &[u8]) -> impl Iterator<Item = u8> {
-    text.iter().take(MAX_LINE).map(|&byte| if byte < 0x20 && byte != b'\t' || byte == 0x7f { b'?' } else { byte })
+    text.iter().take(MAX_LINE).map(|&byte| if is_control(byte) { b'?' } else { byte })
+}
+
+/// Returns true if a name reaches the host as it is.
+pub fn is_tellable(name: &[u8]) -> bool {
+    name.len() <= MAX_LINE && !name.iter().any(|byte| is_control(*byte))
 }
 
 impl Messages {
@@ -104,5 +113,6 @@ mod tests {
         let texts: Vec<_> = messages.items.iter().filter_map(|item| if let Item::Bytes(bytes) = item { Some(&bytes[..]) } else { None }).collect();
         assert_eq!(texts, [&b"a?]nacre;exit=0?\n"[..], b"b\n", b"\x1b]nacre;file=x?y;3\x07"]);
         assert_eq!(messages.items.len(), 4);
+        assert!(is_tellable(b"/a b\xc3\xa4") && !is_tellable(b"/a\x07") && !is_tellable(&[b'x'; MAX_LINE + 1]));
     }
 }

@@ -8,6 +8,7 @@ mod forged_end;
 mod forged_exception;
 mod forged_fault;
 mod forged_ready;
+mod forged_result;
 mod greedy;
 mod grown_segment;
 mod guarded_streams;
@@ -22,6 +23,7 @@ mod many_dataspaces;
 mod no_memory;
 mod notices_full;
 mod other_processes;
+mod others_names;
 mod pool_destroy;
 mod promises;
 mod random_messages;
@@ -47,6 +49,7 @@ pub const ATTACKS: &[Attack] = &[
     ("forged-exception", "a service's port becomes the keeper of a space in which a thread faults", forged_exception::attack),
     ("forged-fault", "a service's port becomes the keeper of a region that lacks a page", forged_fault::attack),
     ("forged-ready", "a service's port becomes the scheduler of a thread", forged_ready::attack),
+    ("forged-result", "a guarded program hands out memory and its own file under a name of others; NAME", forged_result::attack),
     ("greedy", "one client takes all that the file server may keep for clients", greedy::attack),
     ("grown-segment", "a segment is to grow while a thread runs from what others have behind it", grown_segment::attack),
     ("guarded-streams", "streams below a guard answer as directories, pipes, sockets and terminals", guarded_streams::attack),
@@ -61,6 +64,7 @@ pub const ATTACKS: &[Attack] = &[
     ("no-memory", "servers are made to allocate while a client holds all memory", no_memory::attack),
     ("notices-full", "200 watchers' events that nobody reads, while a client holds all memory", notices_full::attack),
     ("other-processes", "a guarded program signals and asks processes outside its guard", other_processes::attack),
+    ("others-names", "lasting memory that others named is found by its name; `make` makes it", others_names::attack),
     ("pool-destroy", "a program destroys the pool that others share", pool_destroy::attack),
     ("promises", "10,000 promises of memory, more than any machine has, objects in them, and two processors at one page", promises::attack),
     ("random-messages", "random messages at every port and at every port that comes back; SEED,COUNT", random_messages::attack),

@@ -5,13 +5,14 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
 use nacre_abi::{PAGE_SIZE, Rights};
-use nacre_proto::flags::{O_RDWR, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
-use nacre_proto::{Errno, channel, directory, memory, parent};
+use nacre_proto::flags::{O_RDWR, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_CONTROL, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
+use nacre_proto::{Errno, channel, control, dataspace, directory, memory, parent};
 use nacre_rt::memory::{Segment, addresses};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
-use nacre_sys::{OwnedReference, OwnedSpace, OwnedThread, Reference, Space, Status, Thread};
+use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, OwnedSpace, OwnedThread, Reference, Space, Status, Thread};
 
 /// Time that a raw message waits for its answer: 2 s.
 pub const PATIENCE: u64 = 2_000_000_000;
@@ -62,6 +63,7 @@ pub fn ports() -> Vec<(&'static str, OwnedReference)> {
         ("process", SERVICE_PROCESS),
         ("clock", SERVICE_CLOCK),
         ("channels", SERVICE_CHANNELS),
+        ("control", SERVICE_CONTROL),
     ] {
         add(name, find(service));
     }
@@ -75,7 +77,23 @@ pub fn ports() -> Vec<(&'static str, OwnedReference)> {
         add("reader", Ok(ends.reader));
         add("writer", Ok(ends.writer));
     }
+    add("seat", seat());
+    for manager in [&b"anonymous"[..], b"persistent:witness-x", b"pinned", b"compressed", b"coloured"] {
+        if let Ok(made) = find(SERVICE_MEMORY).and_then(|pool| dataspace::create(pool.handle(), 4 * PAGE_SIZE, manager)) {
+            add("attachment", dataspace::attach(made.dataspace.handle(), 0).map(|reply| reply.attachment));
+            add("dataspace", Ok(made.dataspace));
+        }
+    }
     all
+}
+
+/// A seat at which commands wait. Its port stays for as long as the program runs.
+fn seat() -> Result<OwnedReference, Errno> {
+    let service = find(SERVICE_CONTROL)?;
+    let port = OwnedPort::new(1, OwnedPortSet::new()?.leak())?;
+    let told = port.new_reference(REFERENCE_USE | REFERENCE_NOTIFY)?;
+    core::mem::forget(port);
+    control::attend(service.handle(), 1, told.handle()).map(|reply| reply.seat)
 }
 
 /// Attacks each port that the environment serves.

@@ -2,7 +2,7 @@
 
 use crate::attachments::Attachment;
 use crate::keeper::{Dataspace, Keeper, MAX_DATASPACES, Name, errno, pages};
-use crate::words::{READ, SHARED, key};
+use crate::words::{NAMELESS, READ, SHARED, key};
 use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
 use nacre_abi::rights::REFERENCE_USE;
@@ -31,6 +31,11 @@ fn reads(word: u64, flags: u64) -> Result<bool, Errno> {
         ATTACH_READ => Ok(true),
         _ => Err(Errno::EINVAL),
     }
+}
+
+/// `EACCES`: the reference leads to no names.
+fn check_names(request: &Request<'_>) -> Result<(), Errno> {
+    if request.word() & NAMELESS == 0 { Ok(()) } else { Err(Errno::EACCES) }
 }
 
 impl Keeper {
@@ -130,6 +135,7 @@ impl Keeper {
 impl Server for Keeper {
     fn identify(&mut self, request: &mut Request<'_>, name: &[u8]) -> HandlerResult<identify::Output> {
         let (pool, (manager, own)) = (self.pool(request)?, split(name));
+        check_names(request)?;
         let manager = self.manager(manager, 0)?;
         let name = (self.name_pool(pool, manager), manager, own.ok_or(Errno::EINVAL)?.to_vec());
         let key = *self.names.get(&name).ok_or(Errno::ENOENT)?;
@@ -221,7 +227,8 @@ impl Server for Keeper {
         self.check_supports(manager, DATASPACE_CREATE)?;
         match (Some(manager) == self.files.manager, request.references().is_empty(), own) {
             (true, false, None) => return self.create_of_file(request, size),
-            (false, true, _) => {}
+            (false, true, None) => {}
+            (false, true, Some(_)) => check_names(request)?,
             _ => return Err(Errno::EINVAL),
         }
         let count = pages(size)?;

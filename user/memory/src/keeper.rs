@@ -12,7 +12,7 @@ use crate::pools::Pools;
 use crate::shares::Ports;
 use crate::tally::Tally;
 use crate::tables::{PAGES, Shown, Tables, Top};
-use crate::words::{DATA, READ, SHARED, key};
+use crate::words::{DATA, NAMELESS, READ, SHARED, key};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -24,7 +24,7 @@ use nacre_abi::state::RegionState;
 use nacre_abi::{Code, PAGE_SIZE, Rights, fault};
 use nacre_dataspaces::policy::Random;
 use nacre_dataspaces::{Bank, Policy, Spaces, Store, Trouble};
-use nacre_proto::flags::{DATASPACE_COPY, DATASPACE_CREATE, DATASPACE_DELETE, DATASPACE_SHARE, DATASPACE_TRANSFER, POOL_DATA, SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED};
+use nacre_proto::flags::{DATASPACE_COPY, DATASPACE_CREATE, DATASPACE_DELETE, DATASPACE_SHARE, DATASPACE_TRANSFER, POOL_DATA, POOL_NAMELESS, SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED};
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
 use nacre_proto::segment;
 use nacre_proto::server::Output;
@@ -146,7 +146,7 @@ impl Keeper {
         // Pages of files are the files'.
         let most: u64 = self.managers().map(|(_, bank)| bank).filter(|bank| !bank.store().is_origin()).map(|bank| bank.most()).sum();
         let key = self.add_pool(None, 0, real, limit.saturating_add(most * PAGE_SIZE))?;
-        let [_, shared, data] = &self.pools.get(key)?.ports;
+        let [_, shared, data, ..] = &self.pools.get(key)?.ports;
         Ok([shared.new_reference(REFERENCE_USE)?, data.new_reference(REFERENCE_USE)?])
     }
 
@@ -247,11 +247,11 @@ impl Keeper {
         if self.pools.has(key) { Ok(key) } else { Err(Errno::ENOSYS) }
     }
 
-    /// Adds a pool; `kind` is `DATA` if it is for data alone.
+    /// Adds a pool; `kind` has `DATA` if it is for data alone, and `NAMELESS` if it has no names.
     fn add_pool(&mut self, parent: Option<u64>, kind: u64, real: OwnedReference, limit: u64) -> Result<u64, Errno> {
         let key = self.key();
         let port = |flags: u64| OwnedPort::new(key | kind | flags, self.set.handle());
-        let ports = [port(0)?, port(SHARED)?, port(SHARED | DATA)?];
+        let ports = [port(0)?, port(SHARED)?, port(SHARED | DATA)?, port(SHARED | NAMELESS)?, port(SHARED | DATA | NAMELESS)?];
         self.pools.add(key, parent, real, limit, ports)?;
         Ok(key)
     }
@@ -426,7 +426,7 @@ impl memory::Server for Keeper {
     fn pool_create(&mut self, request: &mut Request<'_>, limit: u64) -> HandlerResult<pool_create::Output> {
         let parent = self.pool(request)?;
         let real = memory::pool_create(self.pools.real(parent)?, limit)?.pool;
-        let key = self.add_pool(Some(parent), request.word() & DATA, real, limit)?;
+        let key = self.add_pool(Some(parent), request.word() & (DATA | NAMELESS), real, limit)?;
         match self.pools.get(key)?.ports[0].new_reference(REFERENCE_USE) {
             Ok(reference) => pool_create::Output { pool: reference.into() }.now(),
             Err(status) => {
@@ -459,11 +459,17 @@ impl memory::Server for Keeper {
     }
 
     fn share(&mut self, request: &mut Request<'_>, flags: u64) -> HandlerResult<share::Output> {
-        if flags & !POOL_DATA != 0 {
+        if flags & !(POOL_DATA | POOL_NAMELESS) != 0 {
             return Err(Errno::EINVAL);
         }
-        let [_, shared, data] = &self.pools.get(self.pool(request)?)?.ports;
-        let port = if flags & POOL_DATA != 0 || request.word() & DATA != 0 { data } else { shared };
+        let [_, shared, data, nameless, neither] = &self.pools.get(self.pool(request)?)?.ports;
+        let is_data = flags & POOL_DATA != 0 || request.word() & DATA != 0;
+        let port = match flags & POOL_NAMELESS != 0 || request.word() & NAMELESS != 0 {
+            false if is_data => data,
+            false => shared,
+            true if is_data => neither,
+            true => nameless,
+        };
         share::Output { pool: port.new_reference(REFERENCE_USE)?.into() }.now()
     }
 }

@@ -22,13 +22,13 @@ pub struct Pool {
     limit: u64,
     /// Pages of it and of those within it that are pageable.
     pages: u64,
-    /// Ports of the pool: of its owner, of those that share it, and of those that find data alone
-    /// there.
+    /// Ports of the pool.
     pub ports: Ports,
 }
 
-/// Ports of a pool.
-pub type Ports = [OwnedPort; 3];
+/// Ports of a pool: of its owner, and of those that share it, find data alone there, find no names
+/// there, or find neither.
+pub type Ports = [OwnedPort; 5];
 
 /// All of them.
 #[derive(Default)]

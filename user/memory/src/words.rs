@@ -7,7 +7,10 @@ pub const DATA: u64 = 1 << 61;
 /// The dataspace can only be read through this reference.
 pub const READ: u64 = 1 << 60;
 
+/// Through this reference to a pool no dataspace is found by its name, nor given one.
+pub const NAMELESS: u64 = 1 << 59;
+
 /// The key in a port's word.
 pub fn key(word: u64) -> u64 {
-    word & !(SHARED | DATA | READ)
+    word & !(SHARED | DATA | READ | NAMELESS)
 }

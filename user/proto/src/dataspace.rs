@@ -15,7 +15,8 @@ crate::protocol! {
     dataspace = 12;
 
     /// Finds a dataspace by a name that `create` gave it in this pool: `MANAGER:NAME`. The
-    /// reference is one that `share` gives.
+    /// reference is one that `share` gives. `EACCES`: the reference to the pool leads to no names
+    /// (`POOL_NAMELESS`), neither here nor for `create`.
     1 identify(; bytes name: Text) -> (size: Number; references dataspace: Own(Segment));
     /// A region of the dataspace, and a port that keeps the attachment. The holder maps the region
     /// where it likes. `EACCES`: the reference does not allow to write. `EINVAL`: flags are set

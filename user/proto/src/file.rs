@@ -74,7 +74,9 @@ crate::protocol! {
     /// lives, nobody opens the file to write or cuts it off. `ETXTBSY`: the file is open to be
     /// written. `EACCES`: not a regular file that somebody may execute.
     21 execute() -> (; references hold: Own(Hold));
-    /// Hands the contents out to whoever runs the system, under this name. `EBADF`: not open for
-    /// reading. `EINVAL`: not a regular file. `EAGAIN`: too much waits to go out.
+    /// Hands the contents out to whoever runs the system, under this path, from which `.` and `..`
+    /// are taken out first. `EACCES`: the path does not lead to this file. `EBADF`: not open for
+    /// reading. `EINVAL`: not a regular file, or the path has control characters or more than 1,000
+    /// bytes. `EAGAIN`: too much waits to go out.
     22 hand_out(; bytes name: Path) -> ();
 }

@@ -127,6 +127,7 @@ table! {
     /// Flags of `memory.share`.
     POOL_FLAGS:
     POOL_DATA = 1, "Through the reference comes no memory that may hold kernel objects, nor a pool that gives such memory.";
+    POOL_NAMELESS = 2, "Through the reference, and through pools that come through it, no dataspace is found by its name, and none is given one.";
 }
 
 table! {

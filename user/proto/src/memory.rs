@@ -32,7 +32,7 @@ crate::protocol! {
     4 pool_destroy() -> ();
     /// A reference to the same pool that cannot destroy it, for those who share it and do not trust
     /// each other. It does not keep the pool. What comes through a reference that leads to data
-    /// alone leads to data alone. `EINVAL`: flags are set that have no meaning.
+    /// alone, or to no names, leads to no more. `EINVAL`: flags are set that have no meaning.
     5 share(flags: Flags(POOL_FLAGS)) -> (; references pool: Own(Pool));
     /// Takes one run of the machine's memory that is contiguous, at a multiple of `alignment` (a
     /// power of two up to 1 TiB, or 0), and all below the address `below` (0: anywhere). The

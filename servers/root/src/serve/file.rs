@@ -5,7 +5,7 @@ use crate::console::Access;
 use crate::frames::FRAME;
 use crate::locks::Holder;
 use crate::memory;
-use crate::messages::MAX_ITEMS;
+use crate::messages::{MAX_ITEMS, is_tellable};
 use crate::notices::event;
 use crate::objects::Kind;
 use crate::open_file::{FileOperations, CHANGEABLE, OpenFile};
@@ -377,12 +377,18 @@ impl Server for Root {
         if self.outgoing().items.len() >= MAX_ITEMS {
             return Err(Errno::EAGAIN);
         }
-        let command = self.ticket(name);
-        self.files.tree.opened(node);
-        match command {
+        match self.ticket(name) {
             Some(command) => self.outgoing().answer_file(command, node, size),
-            None => self.outgoing().file(name, node, size),
+            None => {
+                // Under another name it would be taken for what somebody else hands out.
+                let path = self.files.tree.own_path(node, name)?;
+                if !is_tellable(&path) {
+                    return Err(Errno::EINVAL);
+                }
+                self.outgoing().file(&path, node, size);
+            }
         }
+        self.files.tree.opened(node);
         hand_out::Output::default().now()
     }
 }

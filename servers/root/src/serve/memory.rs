@@ -9,7 +9,7 @@ use crate::pools::RECORD_COST;
 use crate::promises;
 use crate::root::Root;
 use crate::table::Key;
-use nacre_proto::flags::{POOL_DATA, SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED};
+use nacre_proto::flags::{POOL_DATA, POOL_NAMELESS, SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED};
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
 use nacre_proto::segment::{self, clear, destroy, meet, next, requeue, resize, wait, wake};
 use nacre_proto::server::Output;
@@ -163,7 +163,7 @@ impl memory::Server for Root {
 
     fn share(&mut self, request: &mut Request<'_>, flags: u64) -> HandlerResult<share::Output> {
         let (pool, is_data) = self.pool_and_kind(request)?;
-        if flags & !POOL_DATA != 0 {
+        if flags & !(POOL_DATA | POOL_NAMELESS) != 0 {
             return Err(Errno::EINVAL);
         }
         // Whoever shares a pool counts what comes through the reference apart, as far as accounts

@@ -40,6 +40,20 @@ impl Place {
     }
 }
 
+/// Returns a path from the root directory without `.` and `..`, as the host reads it: symbolic
+/// links are not followed.
+fn normal(path: &[u8]) -> Vec<u8> {
+    let mut parts: Vec<&[u8]> = Vec::new();
+    for part in path.split(|&byte| byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.iter().flat_map(|part| [b"/", *part].concat()).collect()
+}
+
 impl<S: Store> Tree<S> {
     /// Follows `path` from the directory `start`. A symbolic link at the end is followed if
     /// `follow` or a slash says so.
@@ -109,6 +123,14 @@ impl<S: Store> Tree<S> {
             _ if part.len() > MAX_NAME => Err(Errno::ENAMETOOLONG),
             _ => Ok(body.entries().get(part).map(|entry| entry.node)),
         }
+    }
+
+    /// Returns the absolute form of `path` without `.` and `..`, if that leads to the node `node`.
+    /// `EACCES`: it leads elsewhere, or nowhere.
+    pub fn own_path(&self, node: Key, path: &[u8]) -> Result<Vec<u8>, Errno> {
+        let path = normal(path);
+        let place = self.resolve(self.root(), &path, true).map_err(|_| Errno::EACCES)?;
+        if place.node == Some(node) { Ok(path) } else { Err(Errno::EACCES) }
     }
 
     /// Returns the target of a node that is a symbolic link.

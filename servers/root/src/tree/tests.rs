@@ -361,3 +361,20 @@ fn boot_files_are_found_and_wild_ones_left_out() {
     assert!(cut_off.text().unwrap().starts_with(b"9 boot files lie outside"));
     assert_eq!(boot::Refused::default().text(), None);
 }
+
+#[test]
+fn a_file_has_no_name_of_others() {
+    let mut tree = tree();
+    let (root, own) = (tree.root(), find(&tree, b"/a/f").unwrap());
+    file(&mut tree, b"/other", b"");
+    tree.make_link(root, b"/a/b", b"/a/deep", NOW).unwrap();
+    for name in [&b"/a/f"[..], b"/a//./b/../f", b"a/f", b"/l/../a/f", b"/../a/f"] {
+        assert_eq!(tree.own_path(own, name), Ok(b"/a/f".to_vec()));
+    }
+    // The last one leads to the file, if links are followed before `..` is.
+    for name in [&b"/other"[..], b"/none", b"", b"/", b"/a", b"/a/deep/../../f", b"/a/deep/../f/x"] {
+        assert_eq!(tree.own_path(own, name), Err(Errno::EACCES), "{name:?}");
+    }
+    let memory = tree.make_memory(false, NOW).unwrap();
+    assert_eq!(tree.own_path(memory, b"/other"), Err(Errno::EACCES));
+}
