@@ -1,11 +1,39 @@
 //! The side that asks: one command to one machine, and its answer.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::names;
 use crate::failure::{Class, Context, Failure, Outcome};
+
+/// Maximum number of bytes of an answer that is kept in memory.
+const MAX_ANSWER: usize = 16 << 20;
+
+/// An answer that is kept in memory. The guest is not trusted: an answer that goes on for too long
+/// is left, as a guest that is silent is.
+pub struct Collected {
+    /// Bytes of the answer.
+    pub bytes: Vec<u8>,
+    until: Option<Instant>,
+}
+
+impl Collected {
+    /// Makes an empty answer, which has this time in all.
+    pub fn new(limit: Option<Duration>) -> Collected {
+        Collected { bytes: Vec::new(), until: limit.and_then(|limit| Instant::now().checked_add(limit)) }
+    }
+
+    /// Takes a part. `TimedOut`: there is no more to be taken.
+    pub fn take(&mut self, part: &[u8]) -> std::io::Result<()> {
+        let is_late = self.until.is_some_and(|until| Instant::now() > until);
+        if is_late || self.bytes.len() + part.len() > MAX_ANSWER {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.bytes.extend_from_slice(part);
+        Ok(())
+    }
+}
 
 /// Facts about a machine, as its host process says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +46,7 @@ pub struct About {
 
 /// Asks the machine with this name; each part of its answer goes to `take`. What it is, and the
 /// errno that it ended with, or none if it did not end. With a time limit, a machine that is silent
-/// for longer is left.
+/// for longer is left, and so is one when `take` says `TimedOut`.
 pub fn ask(name: &str, words: (u64, u64, &[u8]), limit: Option<Duration>, take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Outcome<(About, Option<u32>)> {
     let mut stream = names::connect(name)?;
     let failed = || format!("cannot talk to the machine {name}");
@@ -30,7 +58,7 @@ pub fn ask(name: &str, words: (u64, u64, &[u8]), limit: Option<Duration>, take: 
 }
 
 /// Reads an answer.
-fn read(stream: UnixStream, mut take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Outcome<(About, Option<u32>)> {
+fn read(stream: impl Read, mut take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Outcome<(About, Option<u32>)> {
     let mut lines = BufReader::new(stream);
     let mut about = About::default();
     loop {
@@ -61,7 +89,11 @@ fn copy(lines: &mut impl Read, mut left: u64, take: &mut impl FnMut(&[u8]) -> st
         match lines.read(&mut part[..wanted]) {
             Ok(0) | Err(_) => return Ok(false),
             Ok(count) => {
-                take(&part[..count]).context(Class::File, || "cannot write the answer".to_string())?;
+                let taken = take(&part[..count]);
+                if taken.as_ref().is_err_and(|error| error.kind() == ErrorKind::TimedOut) {
+                    return Ok(false);
+                }
+                taken.context(Class::File, || "cannot write the answer".to_string())?;
                 left -= count as u64;
             }
         }
@@ -96,6 +128,24 @@ mod tests {
         let (answer, taken) = read_text(b"about 12 736800\ndata 3\nabcdata 2\nd\ndone 38\nrest");
         let about = About { pid: 12, command: vec!["sh".to_string(), String::new()] };
         assert_eq!((answer.unwrap(), taken), ((about, Some(38)), b"abcd\n".to_vec()));
+    }
+
+    #[test]
+    fn one_without_an_end_is_left() {
+        for (collected, parts) in [(Collected::new(None), MAX_ANSWER / (1 << 20)), (Collected::new(Some(Duration::ZERO)), 0)] {
+            let (mut collected, mut taken) = (collected, 0);
+            std::thread::sleep(Duration::from_millis(1));
+            let part = [b'x'; 1 << 20];
+            let endless = std::iter::repeat_n(&part[..], 17);
+            let mut text = endless.fold(String::new(), |text, part| text + &format!("data {}\n{}", part.len(), String::from_utf8_lossy(part)));
+            text += "done 0\n";
+            let answer = read(text.as_bytes(), |bytes| {
+                taken += bytes.len();
+                collected.take(bytes)
+            });
+            assert_eq!((answer.unwrap().1, collected.bytes.len() >> 20), (None, parts));
+            assert!(taken <= MAX_ANSWER + 16384);
+        }
     }
 
     #[test]

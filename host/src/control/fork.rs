@@ -1,7 +1,7 @@
 //! The subcommand `fork`, and names of copies.
 
 use super::arguments::ForkArguments;
-use super::client::ask;
+use super::client::{Collected, ask};
 use super::names;
 use crate::failure::{Class, Failure, Outcome};
 
@@ -49,12 +49,9 @@ pub fn fork(arguments: &ForkArguments) -> Outcome<i32> {
     }
     let text = input.map_or(arguments.count.to_string(), |input| format!("{}\n{input}\n", arguments.count));
     let flags = target.flags | if arguments.wait { WAITS } else { 0 };
-    let mut answer = Vec::new();
-    let (_, errno) = ask(target.machine, (FORK, flags, text.as_bytes()), None, |bytes| {
-        answer.extend_from_slice(bytes);
-        Ok(())
-    })?;
-    let copies = copies(&String::from_utf8_lossy(&answer));
+    let mut answer = Collected::new(None);
+    let (_, errno) = ask(target.machine, (FORK, flags, text.as_bytes()), None, |bytes| answer.take(bytes))?;
+    let copies = copies(&String::from_utf8_lossy(&answer.bytes), arguments.count as usize);
     match errno {
         Some(0) => {}
         Some(ENOSYS) => return Err(Failure::new(Class::Usage, format!("nothing in the machine {} can be copied", target.machine)).remedy("start the program below `checkpoint`: nacre run checkpoint PROGRAM")),
@@ -75,15 +72,16 @@ struct Copy {
 }
 
 /// Reads the lines of an answer: number, `started` or `ended`, status. The guest is not trusted:
-/// lines that make no sense are left out.
-fn copies(text: &str) -> Vec<Copy> {
+/// lines that make no sense are left out, and so are copies beyond those that were asked for.
+fn copies(text: &str, count: usize) -> Vec<Copy> {
     let mut copies: Vec<Copy> = Vec::new();
     for line in text.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
         let [number, state, status] = fields[..] else { continue };
         let Ok(number) = number.parse() else { continue };
+        let has_room = copies.len() < count;
         match (state, copies.iter_mut().find(|copy| copy.number == number)) {
-            ("started", None) => copies.push(Copy { number, status: None }),
+            ("started", None) if has_room => copies.push(Copy { number, status: None }),
             ("ended", Some(copy)) => copy.status = status.parse().ok(),
             _ => {}
         }
@@ -120,7 +118,7 @@ mod tests {
 
     #[test]
     fn copies_are_listed_with_their_statuses() {
-        let made = copies("1\tstarted\t-\n2\tstarted\t-\nnonsense\n2\tended\t7\n9\tended\t0\nx\tstarted\t-\n");
+        let made = copies("1\tstarted\t-\n2\tstarted\t-\nnonsense\n2\tended\t7\n9\tended\t0\nx\tstarted\t-\n3\tstarted\t-\n", 2);
         assert_eq!(to_lines("web", &made), "web.1\nweb.2: 7\n");
         assert_eq!(to_json("web", &made[1..]), "[{\"name\":\"web.2\",\"copy\":2,\"status\":7}]\n");
     }

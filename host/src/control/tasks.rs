@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::client::{About, ask};
+use super::client::{About, Collected, ask};
 use super::desk::END;
 use super::fork::target;
 use super::names;
@@ -25,6 +25,8 @@ const ENOSYS: u32 = 38;
 const ESRCH: u32 = 3;
 /// Time for which a machine may be silent when it is listed.
 const LIST_PATIENCE: Duration = Duration::from_secs(10);
+/// Time that a machine has for the whole of its list.
+const LIST_LIMIT: Duration = Duration::from_secs(60);
 
 /// A line of a machine's list, by its fields: path, kind, name, state, bytes, nanoseconds.
 struct Row(Vec<String>);
@@ -72,12 +74,9 @@ pub fn ps(arguments: &PsArguments) -> Outcome<i32> {
 }
 
 fn list(name: &str) -> Outcome<Listed> {
-    let mut text = Vec::new();
-    let (about, errno) = ask(name, (LIST, 0, b""), Some(LIST_PATIENCE), |bytes| {
-        text.extend_from_slice(bytes);
-        Ok(())
-    })?;
-    let text = String::from_utf8_lossy(&text);
+    let mut text = Collected::new(Some(LIST_LIMIT));
+    let (about, errno) = ask(name, (LIST, 0, b""), Some(LIST_PATIENCE), |bytes| text.take(bytes))?;
+    let text = String::from_utf8_lossy(&text.bytes);
     let mut rows: Vec<Row> = text.lines().map(|line| Row(line.split('\t').map(plain).collect())).collect();
     rows.sort_by_key(Row::place);
     Ok(Listed { name: name.to_string(), about, rows, is_whole: errno == Some(0) || errno == Some(ENOSYS) })
@@ -190,8 +189,8 @@ pub fn kill(arguments: &KillArguments) -> Outcome<i32> {
     if arguments.now && target.flags == 0 {
         return ask(&arguments.name, (END, 0, b""), None, |_| Ok(())).map(|_| 0);
     }
-    let signal = arguments.signal.to_string();
-    let (_, errno) = ask(target.machine, (KILL, target.flags | if arguments.now { ENDS } else { 0 }, signal.as_bytes()), Some(LIST_PATIENCE), |_| Ok(()))?;
+    let (signal, mut answer) = (arguments.signal.to_string(), Collected::new(Some(LIST_LIMIT)));
+    let (_, errno) = ask(target.machine, (KILL, target.flags | if arguments.now { ENDS } else { 0 }, signal.as_bytes()), Some(LIST_PATIENCE), |bytes| answer.take(bytes))?;
     match errno {
         // It may have ended by that.
         Some(0) | None => Ok(0),
