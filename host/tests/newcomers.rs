@@ -118,6 +118,27 @@ fn a_machine_that_runs_is_listed_frozen_by_name_and_thawed() {
 }
 
 #[test]
+fn a_program_that_lies_to_commands_changes_nothing_else() {
+    let place = place("lies");
+    let name = format!("liar-{}", std::process::id());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nacre"));
+    command.args(["run", "--timeout", "300", "--name", &name, "process", "sh", "-c", "witness lying-seat=serve & echo one; read line; kill $!; exit 5"]);
+    let mut running = command.current_dir(&place).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 4];
+    std::io::Read::read_exact(running.stdout.as_mut().unwrap(), &mut first).unwrap();
+    // Whether the program attends by now or not, the rest of the list is there, and no cursor
+    // moves.
+    for _ in 0..3 {
+        let (status, listed, errors) = task(&place, &["ps", &name]);
+        assert!(status == 0 && listed.contains("1 sh -c witness") && !listed.contains('\x1b'), "{listed}{errors}");
+    }
+    assert!(task(&place, &["freeze", &name, "-o", "image"]).0 != 0 && !place.join("image").exists());
+    assert!(task(&place, &["fork", &name]).0 != 0 && task(&place, &["kill", &name, "--signal", "0"]).0 != 0);
+    std::io::Write::write_all(&mut running.stdin.take().unwrap(), b"two\n").unwrap();
+    assert_eq!(running.wait().unwrap().code(), Some(5));
+}
+
+#[test]
 fn files_of_the_current_directory_are_found() {
     let place = place("here");
     fs::write(place.join("data.txt"), "one\ntwo\n").unwrap();

@@ -18,6 +18,7 @@ mod keeper;
 mod killed_makers;
 mod laundering;
 mod left_references;
+mod lying_seat;
 mod machine_memory;
 mod many_dataspaces;
 mod no_memory;
@@ -59,6 +60,7 @@ pub const ATTACKS: &[Attack] = &[
     ("killed-makers", "makers of processes, and of memory that refers to itself, are killed at random moments; SEED,ROUNDS", killed_makers::attack),
     ("laundering", "a guarded directory is left at servers and fetched again", laundering::attack),
     ("left-references", "references that a process left at servers keep each other and memory", left_references::attack),
+    ("lying-seat", "who attends answers what nobody asked; `serve` lies to all commands", lying_seat::attack),
     ("machine-memory", "all memory by its address and by its colours", machine_memory::attack),
     ("many-dataspaces", "chains of 10,000 copies, all dataspaces, names and attachments that there are, and no memory", many_dataspaces::attack),
     ("no-memory", "servers are made to allocate while a client holds all memory", no_memory::attack),
