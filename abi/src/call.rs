@@ -272,6 +272,9 @@ calls! {
     /// `(thread, model)`: schedules the thread as the model is: by the same scheduler under the
     /// same word, or by its own right.
     ThreadScheduleAs = 90, "thread_schedule_as";
+    /// `(frame)`: runs the guest that the frame describes, on the caller's time, until something
+    /// happens that is its monitor's to deal with (see [`frame`](crate::frame)).
+    ThreadEnter = 91, "thread_enter";
 }
 
 /// Number of calls.

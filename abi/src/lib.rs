@@ -13,6 +13,7 @@ pub mod boot_info;
 pub mod call;
 pub mod environment;
 pub mod fault;
+pub mod frame;
 pub mod manual;
 pub mod message;
 pub mod object;

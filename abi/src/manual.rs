@@ -21,7 +21,7 @@ pub(crate) mod calls {
     pub use super::messages::{IpcCall, IpcDetach, IpcReceive, IpcReply, IpcReplyReceive, IpcSend, PortNotify};
     pub use super::ports::{PortCreate, PortSetCreate, ReferenceCreate, ReferenceReveal};
     pub use super::spaces::{MappingCreate, RegionCreate, SpaceCreate, SpaceDonate};
-    pub use super::threads::{ThreadCreate, ThreadDonate, ThreadScheduleAs, ThreadSetBase, ThreadSetForeign, ThreadSetScheduler, ThreadSleep, ThreadStart, ThreadStop, ThreadTime};
+    pub use super::threads::{ThreadCreate, ThreadDonate, ThreadEnter, ThreadScheduleAs, ThreadSetBase, ThreadSetForeign, ThreadSetScheduler, ThreadSleep, ThreadStart, ThreadStop, ThreadTime};
 }
 
 /// The chapters: a title and the entries of its calls.

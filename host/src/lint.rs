@@ -12,6 +12,7 @@ mod walk;
 mod words;
 
 use std::fs;
+use std::path::PathBuf;
 
 use crate::cli::LintArguments;
 use crate::failure::{Class, Context, Outcome};
@@ -22,6 +23,8 @@ use walk::{Crate, folders_without_readme};
 
 /// Code lines of the kernel for one architecture.
 const KERNEL_LINES: usize = 10_000;
+/// Lines of the kernel with what runs guests, its folders `guest`.
+const ALL_KERNEL_LINES: usize = 12_000;
 /// Lines of a file.
 const FILE_LINES: usize = 500;
 /// Lines of a function.
@@ -36,19 +39,24 @@ const OTHER_ARCHITECTURES: [&str; 2] = ["aarch64", "riscv64"];
 /// Counts everything, prints a table and what breaks a rule; 1 if something does.
 pub fn lint(tree: &Tree, arguments: &LintArguments) -> Outcome<i32> {
     let (mut violations, mut rows) = (Vec::new(), Vec::new());
-    let mut kernel_lines = 0;
+    let (mut kernel_lines, mut guest_lines) = (0, 0);
     println!("{:<22} {:>6} {:>6} {:>5} {:>5} {:>6} {:>4} {:>7} {:>6}", "crate", "code", "tests", "files", "fns", "median", "p90", "longest", "unsafe");
     let members = walk::crates(tree)?;
     for member in &members {
         let counts = count_crate(tree, member, &mut violations)?;
         rows.push(print_crate(member, &counts));
         if member.name.starts_with("kernel/") {
-            kernel_lines += counts.code_lines;
+            let guests = count_guests(member)?;
+            guest_lines += guests;
+            kernel_lines += counts.code_lines - guests;
         }
     }
     println!("\nkernel: {kernel_lines} code lines for x86-64, of {KERNEL_LINES} at most");
-    if kernel_lines > KERNEL_LINES {
-        violations.push(format!("kernel: {kernel_lines} code lines are more than {KERNEL_LINES}"));
+    println!("guests: {guest_lines} code lines more, of {ALL_KERNEL_LINES} in all");
+    for (lines, limit) in [(kernel_lines, KERNEL_LINES), (kernel_lines + guest_lines, ALL_KERNEL_LINES)] {
+        if lines > limit {
+            violations.push(format!("kernel: {lines} code lines are more than {limit}"));
+        }
     }
     violations.extend(imports::check(tree, &members, arguments.imports.as_deref())?);
     violations.extend(words::check(tree, &members, arguments.words.as_deref())?);
@@ -63,6 +71,17 @@ pub fn lint(tree: &Tree, arguments: &LintArguments) -> Outcome<i32> {
     json::write(arguments.json.as_deref(), &text)?;
     println!("{} violations", violations.len());
     Ok(i32::from(!violations.is_empty()))
+}
+
+/// Returns the number of code lines in a crate's folders `guest`.
+fn count_guests(member: &Crate) -> Outcome<usize> {
+    let is_guest = |path: &&PathBuf| path.parent().is_some_and(|folder| folder.ends_with("guest"));
+    let mut all = Counts::default();
+    for path in member.files.iter().filter(is_guest) {
+        let text = fs::read_to_string(path).context(Class::File, || format!("cannot read {}", path.display()))?;
+        all.add(&count(&text, false));
+    }
+    Ok(all.code_lines)
 }
 
 fn count_crate(tree: &Tree, member: &Crate, violations: &mut Vec<String>) -> Outcome<Counts> {

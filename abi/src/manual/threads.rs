@@ -45,6 +45,9 @@ arguments! {
         thread: Kind::Object(ObjectType::Thread), "";
         model: Kind::Object(ObjectType::Thread), "may be the thread itself";
     }
+    ThreadEnter {
+        frame: Kind::Number, "address of a page with READ and WRITE, laid out as `abi/src/frame.rs` says";
+    }
 }
 
 /// The entries.
@@ -213,5 +216,18 @@ pub const ENTRIES: &[Entry] = &[
             failure(2, Code::Denied, "a caller that has a scheduler itself cannot free a thread of one", "pass a model that has a scheduler"),
         ]],
         restarts: "",
+    },
+    Entry {
+        call: Call::ThreadEnter,
+        purpose: "Runs a guest: a processor's whole state in the frame, in the space that the frame names, whose addresses are the guest's physical ones. It runs on the caller's time until something happens that its monitor has to deal with; then all of its state is in the frame again, with what happened. Interrupts, ends of time slices and pages that a keeper brings go by unseen. A guest has no calls and names no object.",
+        arguments: ThreadEnter::ARGUMENTS,
+        results: "in the frame",
+        failures: &[&[
+            failure(1, Code::BadAddress, "the frame is not a whole page of plain memory", "pass a page with READ and WRITE"),
+            failure(1, Code::BadVersion, "the frame's first word is no version that this kernel knows", "write `FRAME_VERSION` there"),
+            failure(1, Code::Denied, "the space that the frame names is the machine's", "make a space for the guest"),
+            failure(0, Code::UnknownCall, "the processor has no guest mode (AMD's SVM with nested paging), or its firmware has locked it", "run the system on one that has"),
+        ]],
+        restarts: "with the frame as it is: the guest goes on",
     },
 ];

@@ -103,6 +103,7 @@ impl<M: Machine> Kernel<M> {
         (Call::MemoryTouched, Self::memory_touched),
         (Call::MemoryCopy, Self::memory_copy),
         (Call::ThreadScheduleAs, Self::thread_schedule_as),
+        (Call::ThreadEnter, Self::thread_enter),
     ];
 
     /// The call with this number.

@@ -269,7 +269,7 @@ impl<M: Machine> Kernel<M> {
         });
         // CPUs may hold translations of the smaller pages that the leaf took the place of: a later
         // revocation would flush what it revokes, and not those.
-        if over_table && space.active() != 0 {
+        if over_table && space.is_in_use() {
             self.machine.translations_flush(space.active(), space.root(), address, address + leaf.size.bytes());
         }
     }

@@ -99,6 +99,7 @@ impl<M: Machine> Kernel<M> {
         self.links_cut(space.links())?;
         if space.root() != Physical(0) {
             self.machine.table_reset(space.root());
+            self.guest_forget(space);
         }
         while self.pool_give_back(space) {
             self.work(PAGE_WORK)?;

@@ -87,7 +87,7 @@ impl<M: Machine> Kernel<M> {
 
     /// Enters with the fault of the thread on this CPU: `take` deals with it, or `evicted` if
     /// another CPU wants the thread.
-    fn enter_with_fault(&self, take: impl FnOnce(Thread<'_>), evicted: impl FnOnce(Thread<'_>)) -> Next {
+    pub(crate) fn enter_with_fault(&self, take: impl FnOnce(Thread<'_>), evicted: impl FnOnce(Thread<'_>)) -> Next {
         let cpu = self.machine.cpu();
         let thread = self.thread(self.cpus[cpu].loaded.get());
         if !thread.has(Thread::EVICT) {

@@ -272,6 +272,7 @@ impl<M: Machine> Kernel<M> {
         // and nothing else be taken for a table.
         space.set_pool_cursor(Physical(0));
         space.set_pool_pages(space.pool_pages() - 1);
+        self.guest_forget(space);
         if at == root {
             space.set_root(Physical(0));
         } else {

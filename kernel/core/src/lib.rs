@@ -28,6 +28,7 @@ mod entry_points;
 mod fast;
 mod fault;
 mod frame;
+mod guest;
 mod ipc;
 mod kernel;
 pub mod list;

@@ -150,6 +150,17 @@ pub struct TableSweep {
     pub next: u64,
 }
 
+/// A guest that is to be entered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GuestEntry {
+    /// Frame of the guest: plain memory, which the caller may write at any time.
+    pub frame: Physical,
+    /// Root of the tables whose addresses are the guest's physical ones.
+    pub root: Physical,
+    /// Set if the machine's time is hidden from the guest.
+    pub hides_time: bool,
+}
+
 /// A machine. See the module's head.
 pub trait Machine {
     // --- memory ---
@@ -239,6 +250,11 @@ pub trait Machine {
     fn bases_save(&self, thread: Physical);
     /// The current thread changed its own bases or foreign entry in its page: take them over.
     fn bases_changed(&self, thread: Physical);
+
+    /// Returns true if threads can run guests.
+    fn has_guests(&self) -> bool;
+    /// Runs a guest when this CPU leaves the kernel with the thread that it has now.
+    fn guest_enter(&self, entry: GuestEntry);
 
     // --- CPUs, time, devices ---
 

@@ -140,7 +140,7 @@ impl<M: Machine> Kernel<M> {
             this.cleared.set(cleared.next);
             return SWEEP_WORK;
         }
-        if this.found.get() && space.active() != 0 {
+        if this.found.get() && space.is_in_use() {
             self.machine.translations_flush(space.active(), space.root(), low, high);
         }
         self.revoke_regions(space);

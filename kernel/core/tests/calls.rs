@@ -4,6 +4,7 @@
 use crate::support::check;
 use crate::support::machine::{RAM_END, RAM_SIZE, RAM_START};
 use crate::support::world::{CODE, RAM, World};
+use nacre_abi::frame::{FRAME_VERSION, event, word};
 use nacre_abi::state::{self, PortState, ReferenceState, RegionState, ThreadState};
 use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END, environment};
 use nacre_core::machine::{Physical, thread_page::register};
@@ -394,6 +395,26 @@ fn do_everything_together(fixture: &Fixture) {
     let (used, time) = (fixture.ok(Call::ThreadTime, &[other]), world.machine().time.get());
     assert!(used > 0 && used < time, "{used} of {time}");
     fixture.ok(Call::ThreadScheduleAs, &[other, other]);
+    enter_guest(fixture, page + 0x100);
+}
+
+/// Enters a guest in a space, and does not where it is to be left.
+fn enter_guest(fixture: &Fixture, space: u64) {
+    let world = &fixture.world;
+    let frame = world.page();
+    world.write(frame, &[FRAME_VERSION, space, 1]);
+    fixture.ok(Call::ThreadEnter, &[frame]);
+    assert_eq!(world.machine().guest.get(), None);
+    world.write(frame, &[FRAME_VERSION, space, 0]);
+    world.call_on(0, Call::ThreadEnter, &[frame]);
+    let root = world.running(0).expect("root");
+    assert!(World::stands_at_call(root));
+    assert_eq!(world.machine().guest.get().map(|entry| entry.frame), Some(world.physical(frame)));
+    // The space has no memory: the guest is left where it touches some.
+    world.machine().guest.set(None);
+    world.on(0, |kernel| kernel.guest_fault(0x1000, Rights::READ, 4));
+    assert_eq!(world.read(frame + 8 * word::EVENT as u64), event::MEMORY);
+    assert!(!World::stands_at_call(root));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tests of calls that succeed, and of the ends of waits.
 
 mod checks;
+mod guests;
 mod keepers;
 mod links;
 mod memory;
@@ -75,4 +76,10 @@ pub const TESTS: &[Test] = &[
     test("OBJ1005", "what an object is to be linked to is looked at as any argument, and nothing changes if it is refused", links::set),
     test("OBJ1006", "places for what an object is linked to are looked at as any argument, and nothing changes if they are refused", links::got),
     test("OBJ1004", "a call with a number that does not exist changes nothing", objects::unknown),
+    test("GST1001", "a guest is left for ports, halts, and what its monitor has to do, with its state in the frame", guests::exits),
+    test("GST1002", "a guest sees what its space has, and is left where that has nothing", guests::memory),
+    test("GST1003", "a guest that is to be left is not entered", guests::pending),
+    test("GST1004", "a guest is left when it takes interrupts, and takes what it is given", guests::delivered),
+    test("GST1005", "frames, spaces and states that are none are refused", guests::refused),
+    test("GST1006", "whatever stands in a frame, it is entered and left, or refused", guests::any),
 ];

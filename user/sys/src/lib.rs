@@ -23,6 +23,7 @@ pub mod window;
 
 mod condition;
 mod foreign_copy;
+mod frame;
 mod mapping;
 mod message;
 mod mutex;
@@ -37,6 +38,7 @@ mod space;
 mod thread;
 
 pub use condition::Condition;
+pub use frame::Frame;
 pub use mapping::Mapping;
 pub use mutex::Mutex;
 pub use object::Object;

@@ -23,6 +23,8 @@ view! {
         pool_pages, set_pool_pages: u64 = 14;
         /// Next space of a revocation under way.
         flush_next, set_flush_next: Physical = 15;
+        /// Set (1) once a guest has run in it: CPUs may use its tables that are not in `active`.
+        entered, set_entered: u64 = 16;
         flush_low, set_flush_low: u64 = 17;
         flush_high, set_flush_high: u64 = 18;
         /// Number of times that the revocation under way has put the space on its list.
@@ -53,5 +55,13 @@ view! {
         watcher = 25;
         /// The claim of a short fault on the tables and the pool. See `Kernel::fill_beside`.
         claim = 29;
+    }
+}
+
+impl Space<'_> {
+    /// Returns true if some CPU may use the space's tables.
+    #[inline(always)]
+    pub fn is_in_use(self) -> bool {
+        self.active() | self.entered() != 0
     }
 }

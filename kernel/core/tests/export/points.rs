@@ -70,6 +70,8 @@ pub fn point(call: Call) -> Point {
         | Call::ThreadSetForeign
         | Call::ThreadSetScheduler
         | Call::ThreadScheduleAs
+        // A guest is entered behind it.
+        | Call::ThreadEnter
         | Call::ThreadSetBase
         | Call::PortCreate
         | Call::PortMove

@@ -4,7 +4,7 @@
 //! somebody's.
 
 use nacre_abi::Rights;
-use nacre_core::machine::{TableSweep, Frame, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool, thread_page};
+use nacre_core::machine::{TableSweep, Frame, GuestEntry, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool, thread_page};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -81,6 +81,8 @@ pub struct FakeMachine {
     pub claims: Cell<u64>,
     /// Number of times that the kernel looked at words of its own, a measure of its work.
     pub looked: Cell<u64>,
+    /// The guest that was entered last.
+    pub guest: Cell<Option<GuestEntry>>,
 }
 
 impl FakeMachine {
@@ -100,6 +102,7 @@ impl FakeMachine {
             rows: Cell::new(true),
             stack_low: Cell::new(usize::MAX),
             claims: Cell::new(0),
+            guest: Cell::new(None),
             looked: Cell::new(0),
         }
     }
@@ -371,6 +374,14 @@ impl Machine for FakeMachine {
 
     fn time_hide(&self, hidden: bool) {
         self.cpus[self.current.get()].time_hidden.set(hidden);
+    }
+
+    fn has_guests(&self) -> bool {
+        true
+    }
+
+    fn guest_enter(&self, entry: GuestEntry) {
+        self.guest.set(Some(entry));
     }
 
     fn leave_space(&self) {

@@ -7,7 +7,7 @@ use core::arch::asm;
 use core::cell::Cell;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
-use nacre_core::machine::{MAX_CPUS, Physical};
+use nacre_core::machine::{GuestEntry, MAX_CPUS, Physical};
 
 /// One CPU. Reached by that CPU itself, except for the atomic fields.
 #[repr(C, align(64))]
@@ -47,7 +47,12 @@ pub struct Cpu {
     pub inside: AtomicBool,
     /// Number of the local APIC.
     pub apic_id: Cell<u32>,
-    /// The stack on which user mode is left and entered: it is mapped wherever users run.
+    /// The thread that enters a guest when this CPU leaves the kernel, and which.
+    pub guest: Cell<Option<(Physical, GuestEntry)>>,
+    /// Root of the tables of the guest that this CPU runs, or 0.
+    pub guest_root: AtomicU64,
+    /// The stack on which user mode is left and entered, up to the descriptors: it is mapped
+    /// wherever users run.
     entries: [u64; 16],
     /// Descriptor tables.
     pub descriptors: Descriptors,
@@ -87,6 +92,8 @@ impl Cpu {
             inside: AtomicBool::new(false),
             apic_id: Cell::new(apic_id),
             entries: [0; 16],
+            guest: Cell::new(None),
+            guest_root: AtomicU64::new(0),
             descriptors: Descriptors::new(block, entry_stack),
         }
     }

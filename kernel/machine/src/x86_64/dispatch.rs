@@ -1,32 +1,14 @@
 //! Between the entry code and the core: takes the locks, calls the core, lets go.
 
-use super::context;
-use super::cpu::{self, Cpu};
-use super::latency::{self, EntryKind};
+use super::cpu;
+use super::doors::{kernel, leave, locked, needed, wait};
+use super::latency::EntryKind;
 use super::machine::X86;
 use super::vectors::{FLUSH_VECTOR, KICK_VECTOR, LINE_VECTOR, SPURIOUS_VECTOR, TIMER_VECTOR};
-use super::ways_out;
-use super::{apic, clock, fpu, interrupts, io, locks, tlb};
+use super::{apic, clock, fpu, guest, interrupts, io, locks, tlb};
 use nacre_core::{Kernel, Next};
-use core::arch::asm;
-use nacre_abi::fault::{ERROR_FETCH, ERROR_WRITE};
-use nacre_abi::{Call, Rights, USER_END};
+use nacre_abi::{Call, USER_END};
 use nacre_core::machine::INTERRUPT_LINES;
-
-struct Shared(Kernel<X86>);
-
-// SAFETY: everything inside is reached under all locks (by the first CPU alone before the others
-// run), but for the short courses of calls. Those have one CPU's lock; what they write is that
-// CPU's, or is reached by atomic instructions, or is claimed by one: see `fast` in the core, and
-// `fill_beside` for faults.
-unsafe impl Sync for Shared {}
-
-static KERNEL: Shared = Shared(Kernel::new(X86));
-
-/// The kernel, for the first CPU to start.
-pub fn kernel() -> &'static Kernel<X86> {
-    &KERNEL.0
-}
 
 const DIVIDE_TO_SIMD: u64 = 31;
 const DEBUG: u64 = 1;
@@ -36,48 +18,11 @@ const PAGE_FAULT: u64 = 14;
 const MACHINE_CHECK: u64 = 18;
 const ERROR_RESERVED: u64 = 8;
 
-/// Goes to the thread that the core has set.
-#[inline(always)]
-fn leave() -> ! {
-    // SAFETY: the CPU's `leave` takes any stack and needs the CPU's thread, which the core has set;
-    // nothing of the caller is needed any more.
-    unsafe { asm!("jmp qword ptr gs:[{}]", const Cpu::LEAVE, options(noreturn)) }
-}
-
-/// Calls the core under all locks, and goes where it says.
-#[inline(always)]
-fn locked(door: EntryKind, call: impl FnOnce(&Kernel<X86>) -> Next) -> ! {
-    locks::acquire();
-    let begun = latency::begin();
-    let next = call(&KERNEL.0);
-    latency::end(door, begun);
-    match next {
-        Next::User => {
-            locks::release();
-            leave()
-        }
-        Next::Idle => idle(),
-    }
-}
-
-#[cold]
-fn idle() -> ! {
-    context::settle(cpu::this());
-    locks::release();
-    wait()
-}
-
-/// Waits for the next interrupt.
-fn wait() -> ! {
-    // SAFETY: `idle` takes any stack; nothing of this function is needed any more.
-    unsafe { asm!("jmp {}", sym ways_out::idle, options(noreturn)) }
-}
-
 /// The short course of a call, if it has one and that is the one to take.
 #[inline(always)]
 fn short<const NUMBER: u64>() {
     if locks::enter() {
-        let done = KERNEL.0.short_call(NUMBER);
+        let done = kernel().short_call(NUMBER);
         locks::leave();
         if done {
             leave()
@@ -91,7 +36,9 @@ pub extern "C" fn system_call_entered(number: u64) -> ! {
     const CALL: u64 = Call::IpcCall as u64;
     const REPLY_RECEIVE: u64 = Call::IpcReplyReceive as u64;
     const NOTIFY: u64 = Call::PortNotify as u64;
+    const ENTER: u64 = Call::ThreadEnter as u64;
     match number {
+        ENTER => guest::enter::entered(),
         CALL => short::<CALL>(),
         REPLY_RECEIVE => short::<REPLY_RECEIVE>(),
         NOTIFY => short::<NOTIFY>(),
@@ -150,15 +97,6 @@ fn page_fault(kernel: &Kernel<X86>, error: u64) -> Next {
     kernel.page_fault(address, needed(error), error)
 }
 
-/// The rights that an access needs whose fault has this error code.
-fn needed(error: u64) -> Rights {
-    match error {
-        error if error & ERROR_FETCH != 0 => Rights::EXECUTE,
-        error if error & ERROR_WRITE != 0 => Rights::WRITE,
-        _ => Rights::READ,
-    }
-}
-
 /// Resolves a page fault beside other CPUs. False: it is one for `page_fault`, as if it had come
 /// only then.
 fn short_fault(error: u64) -> bool {
@@ -166,7 +104,7 @@ fn short_fault(error: u64) -> bool {
     if address >= USER_END || error & ERROR_RESERVED != 0 || !locks::enter_beside() {
         return false;
     }
-    let done = KERNEL.0.short_fault(address, needed(error));
+    let done = kernel().short_fault(address, needed(error));
     locks::leave();
     done
 }

@@ -18,6 +18,8 @@ pub struct Features {
     pub xsave: bool,
     /// Ticks of the time-stamp counter a second, if CPUID tells.
     pub tsc_frequency: Option<u64>,
+    /// Guests: SVM with nested paging.
+    pub guests: bool,
     /// Users run without the kernel's tables: see `entry`.
     pub isolates: bool,
     /// A switch of spaces needs nothing but `base_instructions` and a new root.
@@ -52,6 +54,7 @@ const CR0_PAGING: u64 = 1 << 31;
 const CR0_EXTENSION: u64 = 1 << 4;
 const EFER: u32 = 0xc000_0080;
 const EFER_SYSCALL: u64 = 1;
+const EFER_GUESTS: u64 = 1 << 12;
 const EFER_NO_EXECUTE: u64 = 1 << 11;
 
 const fn bit(word: u32, number: u32) -> bool {
@@ -83,6 +86,13 @@ fn leaks(structured_d: u32) -> bool {
     __cpuid(0).ebx == u32::from_le_bytes(*b"Genu") && !says_no()
 }
 
+/// Returns true if a processor with SVM has nested paging, and no firmware has locked it.
+fn has_guests() -> bool {
+    const CONTROL: u32 = 0xc001_0114;
+    const DISABLED: u64 = 1 << 4;
+    bit(__cpuid(0x8000_000a).edx, 0) && io::msr_read(CONTROL) & DISABLED == 0
+}
+
 fn detect(isolate: Option<u64>) -> Features {
     let highest = __cpuid(0).eax;
     let basic = __cpuid(1);
@@ -108,6 +118,7 @@ fn detect(isolate: Option<u64>) -> Features {
         tsc_deadline: bit(basic.ecx, 24),
         xsave: bit(basic.ecx, 26),
         tsc_frequency: frequency(highest),
+        guests: bit(extended.ecx, 2) && has_guests(),
         isolates,
         is_plain: !isolates && bit(structured_b, 0),
         control_4: optional.iter().filter(|(has, _)| *has).fold(always, |bits, (_, bit)| bits | bit),
@@ -128,7 +139,7 @@ pub fn enable() {
     // SAFETY: paging, long mode and write protection stay as they are; what is added is announced
     // by CPUID, and the kernel touches no user page.
     unsafe {
-        io::msr_write(EFER, io::msr_read(EFER) | EFER_SYSCALL | EFER_NO_EXECUTE);
+        io::msr_write(EFER, io::msr_read(EFER) | EFER_SYSCALL | EFER_NO_EXECUTE | if get().guests { EFER_GUESTS } else { 0 });
         io::cr4_write(get().control_4);
         io::cr0_write(CR0_PROTECTED | CR0_EXTENSION | CR0_MONITOR | CR0_NUMERIC_ERROR | CR0_WRITE_PROTECT | CR0_PAGING);
     }

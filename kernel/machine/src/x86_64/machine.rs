@@ -1,13 +1,13 @@
 //! The machine as the core sees it.
 
 use super::page_table::{self, USER_ENTRIES};
-use super::{apic, clock, context, cpu, direct_map, features, fpu, frames, interrupts, io, tlb};
+use super::{apic, clock, context, cpu, direct_map, features, fpu, frames, guest, interrupts, io, tlb};
 use crate::lock;
 use core::arch::asm;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use direct_map::{DirectTables, direct};
-use nacre_core::machine::{TableSweep, Frame, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool};
+use nacre_core::machine::{TableSweep, Frame, GuestEntry, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool};
 
 /// An x86-64 computer.
 pub struct X86;
@@ -155,6 +155,14 @@ impl Machine for X86 {
 
     fn bases_changed(&self, thread: Physical) {
         context::bases_changed(thread);
+    }
+
+    fn has_guests(&self) -> bool {
+        features::get().guests
+    }
+
+    fn guest_enter(&self, entry: GuestEntry) {
+        guest::entry::prepare(entry);
     }
 
     #[inline(always)]

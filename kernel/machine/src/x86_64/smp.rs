@@ -3,7 +3,7 @@
 
 use super::cpu::{self, STARTED};
 use super::direct_map::{self, direct};
-use super::{apic, clock, entry, features, fpu, interrupt_table, io, layout, locks};
+use super::{apic, clock, entry, features, fpu, guest, interrupt_table, io, layout, locks};
 use core::arch::naked_asm;
 use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_core::machine::Physical;
@@ -114,6 +114,7 @@ pub fn prepare(index: usize) {
     entry::enable(cpu);
     interrupt_table::load();
     fpu::enable(cpu);
+    guest::pages::enable();
 }
 
 /// The CPU asks the core what to do, on its own stack.

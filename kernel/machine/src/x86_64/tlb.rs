@@ -74,7 +74,9 @@ pub fn flush(cpus: u64, root: Physical, low: u64, high: u64) {
     if mine.root.load(Ordering::Relaxed) == root.0 {
         flush_local(low, high);
     }
-    let others = using(cpus & !(1 << mine.index.get()), |cpu| cpu.root.load(Ordering::Relaxed) == root.0);
+    let all = !(1 << mine.index.get());
+    // A guest leaves its CPU to answer, and forgets all when it is entered again.
+    let others = using(cpus & all, |cpu| cpu.root.load(Ordering::Relaxed) == root.0) | using(all, |cpu| cpu.guest_root.load(Ordering::Acquire) == root.0);
     if others != 0 {
         request(others, low, high);
     }

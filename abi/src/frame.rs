@@ -1,0 +1,92 @@
+//! The frame of a guest: the page through which `thread_enter` takes the state of a processor that
+//! runs in another space, and gives it back.
+//!
+//! All words are 64 bits. The kernel reads the frame when the guest is entered and writes it before
+//! anything else when the guest is left, so a thread that is stopped has all of its guest in
+//! memory. The layout of segments and the numbers of exits are those of AMD's SVM (AMD64
+//! Architecture Programmer's Manual, volume 2, chapter 15 and appendices B and C).
+
+/// Version of this layout, in word [`VERSION`].
+pub const FRAME_VERSION: u64 = 1;
+
+/// Word numbers of the frame, where each is not told with its array.
+pub mod word {
+    /// [`FRAME_VERSION`](super::FRAME_VERSION).
+    pub const VERSION: usize = 0;
+    /// Address of the guest's space, or of a reference to it with CONTROL: its addresses are the
+    /// guest's physical ones.
+    pub const SPACE: usize = 1;
+    /// Set (not 0) if the guest is to be left: the call ends with
+    /// [`PENDING`](super::event::PENDING). Whoever wants a guest to be left sets it, stops the
+    /// thread and starts it again.
+    pub const PENDING: usize = 2;
+    /// Reason why the guest was left: a number of [`event`](super::event).
+    pub const EVENT: usize = 3;
+    /// The processor's number of the exit.
+    pub const EXIT: usize = 4;
+    /// Two words of information of the exit.
+    pub const INFORMATION: [usize; 2] = [5, 6];
+    /// An event that was being delivered when the guest was left, in the form of `INJECT`.
+    pub const INTERRUPTED: usize = 7;
+    /// Address of the next instruction, or 0 where the processor does not tell.
+    pub const NEXT: usize = 8;
+    /// An event to deliver: vector, type (bits 8 to 10: 0 external, 2 non-maskable, 3 exception, 4
+    /// software), bit 11 = error code in the upper half, bit 31 = there is one. 0 after it was
+    /// entered.
+    pub const INJECT: usize = 9;
+    /// Set (not 0) if the guest is to be left as soon as it could take an external interrupt.
+    pub const WINDOW: usize = 10;
+    /// Bit 0: interrupts are held off for one more instruction.
+    pub const SHADOW: usize = 11;
+    /// Difference of the guest's time-stamp counter to the machine's.
+    pub const TIME_OFFSET: usize = 12;
+    /// The guest's CR8.
+    pub const TASK_PRIORITY: usize = 13;
+    /// First of the 16 general registers, in the order of their numbers in instructions.
+    pub const REGISTERS: usize = 16;
+    /// Number of RAX among them.
+    pub const RAX: usize = REGISTERS;
+    /// RSP.
+    pub const RSP: usize = REGISTERS + 4;
+    /// Instruction pointer.
+    pub const RIP: usize = 32;
+    /// Flags.
+    pub const RFLAGS: usize = 33;
+    /// Control registers.
+    pub const CR0: usize = 34;
+    /// Address of the last page fault.
+    pub const CR2: usize = 35;
+    /// Root of the guest's own tables.
+    pub const CR3: usize = 36;
+    /// Extensions in use.
+    pub const CR4: usize = 37;
+    /// Extended features; that of guests in guests is the kernel's.
+    pub const EFER: usize = 38;
+    /// Types of pages.
+    pub const PAT: usize = 39;
+    /// Debug status.
+    pub const DR6: usize = 40;
+    /// Current privilege level.
+    pub const PRIVILEGE: usize = 41;
+    /// First of ten segments of two words each: ES, CS, SS, DS, FS, GS, GDTR, LDTR, IDTR, TR. The
+    /// first word is selector, attributes (16 bits each) and limit (32), the second the base.
+    pub const SEGMENTS: usize = 48;
+    /// STAR, LSTAR, CSTAR, SFMASK, the kernel's GS base, SYSENTER_CS, _ESP and _EIP.
+    pub const SYSTEM: usize = 68;
+    /// Number of words in use.
+    pub const COUNT: usize = 76;
+}
+
+/// Reasons why `thread_enter` ended.
+pub mod event {
+    /// The guest did what its monitor has to do for it: see `EXIT`.
+    pub const EXIT: u64 = 1;
+    /// The guest's space has nothing at the address in `INFORMATION`'s second word, or less than
+    /// the access needed; the first word is the error code of the access.
+    pub const MEMORY: u64 = 2;
+    /// `PENDING` was set.
+    pub const PENDING: u64 = 3;
+}
+
+/// `EXIT` of a state that the processor does not accept.
+pub const EXIT_INVALID: u64 = u64::MAX;

@@ -1,0 +1,3 @@
+//! Guests: threads that run another register set in another space.
+
+mod enter;

@@ -1,0 +1,226 @@
+//! The control block: filled from a frame, with what no frame decides, and read back into it.
+//! Offsets are in words of 64 bits. Manual: appendix B.
+
+use super::super::direct_map::thread_words;
+use super::super::machine::X86;
+use super::pages::Pages;
+use core::cell::Cell;
+use nacre_abi::frame::{EXIT_INVALID, event, word};
+use nacre_core::machine::{GuestEntry, Machine, Physical};
+
+const ACCESSES: usize = 0;
+const EXCEPTIONS: usize = 1;
+const INSTRUCTIONS: usize = 2;
+const PORT_MAP: usize = 8;
+const REGISTER_MAP: usize = 9;
+const TIME_OFFSET: usize = 10;
+const IDENTITY: usize = 11;
+const VIRTUAL_INTERRUPT: usize = 12;
+const SHADOW: usize = 13;
+const EXIT: usize = 14;
+const INFORMATION: [usize; 2] = [15, 16];
+const INTERRUPTED: usize = 17;
+const NESTED: usize = 18;
+const INJECT: usize = 21;
+const ROOT: usize = 22;
+const CLEAN: usize = 24;
+const NEXT: usize = 25;
+const SEGMENTS: usize = 128;
+const PRIVILEGE: usize = 153;
+const EFER: usize = 154;
+const CR4: usize = 169;
+const CR0: usize = 171;
+const DR7: usize = 172;
+const DR6: usize = 173;
+const RFLAGS: usize = 174;
+
+/// All reads and writes of DR0 to DR15: those of the processor stay the kernel's.
+const ALL_DEBUG_ACCESSES: u64 = 0xffff_ffff << 32;
+/// Writes of CR0 by a guest that has long mode enabled: its monitor takes it there and back.
+/// QEMU (7.2, for one) does not find back from a guest whose long mode is enabled and not active:
+/// it takes that for the kernel's own. So such a guest runs with long mode disabled.
+const CR0_WRITES: u64 = 1 << 16;
+/// #DB and #AC, which a guest can make a processor deliver for ever, and #MC.
+const LEAVING_EXCEPTIONS: u64 = 1 << 1 | 1 << 17 | 1 << 18;
+/// Intercepts of the first word: INTR, NMI, SMI, INIT, RDPMC, CPUID, INVD, HLT, INVLPGA, ports,
+/// registers, task switches, FERR_FREEZE, shutdown.
+const LEAVING: u64 = 0xf | 1 << 15 | 1 << 18 | 1 << 22 | 1 << 24 | 0x3f << 26;
+const LEAVING_WINDOW: u64 = 1 << 4;
+const LEAVING_TIME: u64 = 1 << 14;
+/// Intercepts of the second: all of SVM's, RDTSCP, ICEBP, WBINVD, MONITOR, MWAIT (both), XSETBV,
+/// RDPRU.
+const LEAVING_MORE: u64 = 0x7fff;
+/// Intercepts of the third: INVLPGB (both), MCOMMIT, TLBSYNC.
+const LEAVING_THIRD: u64 = 0b11011 << 32;
+/// The processor's flags, not the guest's, decide about the machine's interrupts.
+const OWN_INTERRUPTS: u64 = 1 << 24;
+/// An interrupt of the highest priority is asked for.
+const ASKED: u64 = 1 << 8 | 0xf << 16 | 1 << 20;
+/// One identity for all: all of its translations go at each entry.
+const IDENTITY_FLUSHED: u64 = 1 | 1 << 32;
+const SVME: u64 = 1 << 12;
+const LONG_ENABLED: u64 = 1 << 8;
+const LONG_ACTIVE: u64 = 1 << 10;
+const PROTECTED: u64 = 1;
+const PAGING: u64 = 1 << 31;
+const NOT_WRITE_THROUGH: u64 = 1 << 29;
+const CACHE_DISABLED: u64 = 1 << 30;
+const ADDRESS_EXTENSION: u64 = 1 << 5;
+/// VME to OSXMMEXCPT, UMIP, FSGSBASE, PCIDE, OSXSAVE, SMEP, SMAP. Not LA57.
+const CR4_BITS: u64 = 0x7ff | 1 << 11 | 1 << 16 | 1 << 17 | 1 << 18 | 1 << 20 | 1 << 21;
+/// Bits of the code segment's first word: 64-bit code, 32-bit code.
+const CODE_LONG: u64 = 1 << 25;
+const CODE_32: u64 = 1 << 26;
+/// System call, long mode, no execute, SVME, LMSLE, FFXSR, TCE are 0, 8, 10-15.
+const EFER_BITS: u64 = 1 | 1 << 8 | 1 << 10 | 1 << 11 | 1 << 14;
+const RFLAGS_BITS: u64 = 0x3f_7fd7;
+const NO_BREAKPOINTS: u64 = 0x400;
+
+/// Words that stand in both as they are: of the frame, of the block.
+const PLAIN: [(usize, usize); 13] = [
+    (word::CR0, CR0),
+    (word::CR2, 200),
+    (word::CR3, 170),
+    (word::CR4, CR4),
+    (word::PAT, 205),
+    (word::DR6, DR6),
+    (word::RIP, 175),
+    (word::RAX, 191),
+    (word::RSP, 187),
+    (word::EFER, EFER),
+    (word::RFLAGS, RFLAGS),
+    (word::SHADOW, SHADOW),
+    (word::TIME_OFFSET, TIME_OFFSET),
+];
+/// Runs of words that stand in both as they are: of the frame, of the block, and how many.
+const RUNS: [(usize, usize, usize); 2] = [(word::SEGMENTS, SEGMENTS, 20), (word::SYSTEM, 192, 8)];
+
+/// The general registers that the switch of worlds itself loads and stores.
+pub type Registers = [u64; 16];
+
+fn read(frame: Physical, number: usize) -> u64 {
+    X86.read_word(frame.add(8 * number as u64))
+}
+
+fn write(frame: Physical, number: usize, value: u64) {
+    X86.write_word(frame.add(8 * number as u64), value);
+}
+
+/// Returns true if the processor takes the event that a frame asks to be delivered.
+fn is_deliverable(inject: u64) -> bool {
+    let (vector, kind) = (inject & 0xff, inject >> 8 & 7);
+    inject >> 31 & 1 == 0 || matches!(kind, 0 | 4) || kind == 2 && vector == 2 || kind == 3 && vector < 32 && vector != 2
+}
+
+/// Fills the block. Each word of the frame is read once. False: the processor would not take it.
+pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> bool {
+    let (block, frame) = (thread_words(pages.control), entry.frame);
+    for (from, to) in PLAIN {
+        block[to].set(read(frame, from));
+    }
+    for (from, to, count) in RUNS {
+        (0..count).for_each(|number| block[to + number].set(read(frame, from + number)));
+    }
+    registers.iter_mut().enumerate().for_each(|(number, register)| *register = read(frame, word::REGISTERS + number));
+    block[PRIVILEGE].set((read(frame, word::PRIVILEGE) & 3) << 24);
+    let efer = block[EFER].get() & EFER_BITS & !LONG_ACTIVE;
+    let is_long = efer & LONG_ENABLED != 0 && block[CR0].get() & PAGING != 0;
+    block[EFER].set(if is_long { efer | LONG_ACTIVE } else { efer & !LONG_ENABLED } | SVME);
+    block[RFLAGS].set(block[RFLAGS].get() & RFLAGS_BITS | 2);
+    block[SHADOW].set(block[SHADOW].get() & 1);
+    block[INJECT].set(read(frame, word::INJECT));
+    control(block, pages, entry);
+    is_deliverable(block[INJECT].get()) && is_consistent(block, is_long)
+}
+
+/// Returns true if the control registers can be together (manual: 15.5.1). Processors look
+/// themselves; not every emulated one does, and runs into states that it never leaves.
+fn is_consistent(block: &[Cell<u64>; 512], is_long: bool) -> bool {
+    const CODE: usize = SEGMENTS + 2;
+    let (cr0, cr4, code) = (block[CR0].get(), block[CR4].get(), block[CODE].get());
+    let has = |word: u64, bits: u64| word & bits == bits;
+    let both_sizes = has(code, CODE_LONG | CODE_32);
+    let wrong = [
+        cr0 >> 32 != 0,
+        has(cr0, PAGING) && !has(cr0, PROTECTED),
+        has(cr0, NOT_WRITE_THROUGH) && !has(cr0, CACHE_DISABLED),
+        is_long && !has(cr4, ADDRESS_EXTENSION),
+        is_long && both_sizes,
+        cr4 & !CR4_BITS != 0,
+        block[DR6].get() >> 32 != 0,
+    ];
+    !wrong.contains(&true)
+}
+
+/// Fills in what no frame decides.
+fn control(block: &[Cell<u64>; 512], pages: &Pages, entry: &GuestEntry) {
+    let window = read(entry.frame, word::WINDOW) != 0;
+    let leaving = LEAVING | if window { LEAVING_WINDOW } else { 0 } | if entry.hides_time { LEAVING_TIME } else { 0 };
+    let switches = if read(entry.frame, word::EFER) & LONG_ENABLED != 0 { CR0_WRITES } else { 0 };
+    block[ACCESSES].set(ALL_DEBUG_ACCESSES | switches);
+    block[EXCEPTIONS].set(LEAVING_EXCEPTIONS | leaving << 32);
+    block[INSTRUCTIONS].set(LEAVING_MORE | LEAVING_THIRD);
+    block[PORT_MAP].set(pages.ports.0);
+    block[REGISTER_MAP].set(pages.registers.0);
+    block[IDENTITY].set(IDENTITY_FLUSHED);
+    block[VIRTUAL_INTERRUPT].set(OWN_INTERRUPTS | if window { ASKED } else { 0 } | read(entry.frame, word::TASK_PRIORITY) & 0xf);
+    block[NESTED].set(1);
+    block[ROOT].set(entry.root.0);
+    block[CLEAN].set(0);
+    block[DR7].set(NO_BREAKPOINTS);
+}
+
+/// Reads the block back into the frame; returns the number of the exit.
+pub fn store(pages: &Pages, frame: Physical, registers: &Registers) -> u64 {
+    let block = thread_words(pages.control);
+    // Some emulations write the lower half of a negative number alone.
+    let exit = block[EXIT].get() as i32 as i64 as u64;
+    write(frame, word::EXIT, exit);
+    if exit == EXIT_INVALID {
+        // The guest has not run, whatever the block says of it.
+        return exit;
+    }
+    registers.iter().enumerate().for_each(|(number, register)| write(frame, word::REGISTERS + number, *register));
+    for (to, from) in PLAIN {
+        write(frame, to, block[from].get());
+    }
+    for (to, from, count) in RUNS {
+        (0..count).for_each(|number| write(frame, to + number, block[from + number].get()));
+    }
+    write(frame, word::INJECT, 0);
+    let hidden = if block[CR0].get() & PAGING == 0 { read(frame, word::EFER) & LONG_ENABLED } else { 0 };
+    write(frame, word::EFER, block[EFER].get() & !SVME | hidden);
+    write(frame, word::PRIVILEGE, block[PRIVILEGE].get() >> 24 & 3);
+    write(frame, word::TASK_PRIORITY, block[VIRTUAL_INTERRUPT].get() & 0xf);
+    write(frame, word::INTERRUPTED, block[INTERRUPTED].get());
+    write(frame, word::NEXT, block[NEXT].get());
+    INFORMATION.iter().zip(word::INFORMATION).for_each(|(from, to)| write(frame, to, block[*from].get()));
+    exit
+}
+
+/// Lets what was being delivered, when a guest was left without its monitor, be delivered when it
+/// goes on; but an instruction that interrupts is simply made again.
+pub fn deliver_again(frame: Physical) {
+    const SOFTWARE: u64 = 4;
+    let interrupted = read(frame, word::INTERRUPTED);
+    if interrupted >> 31 & 1 == 1 && interrupted >> 8 & 7 != SOFTWARE {
+        write(frame, word::INJECT, interrupted);
+    }
+}
+
+/// The error code and the address of a nested page fault.
+pub fn fault_of(pages: &Pages) -> (u64, u64) {
+    let block = thread_words(pages.control);
+    (block[INFORMATION[0]].get(), block[INFORMATION[1]].get())
+}
+
+/// Tells that the guest was left for its monitor.
+pub fn tell(frame: Physical) {
+    write(frame, word::EVENT, event::EXIT);
+}
+
+/// Tells of a state that the processor does not take.
+pub fn refuse(frame: Physical) {
+    write(frame, word::EXIT, EXIT_INVALID);
+    tell(frame);
+}
