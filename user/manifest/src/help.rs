@@ -28,7 +28,11 @@ impl Help {
 
     fn program(&self, out: &mut impl Write) -> Result {
         self.options(out, Place::Program)?;
-        out.write_str(if self.0.programs == Programs::Optional { "[[--] PROGRAM [ARGUMENTS]]" } else { "[--] PROGRAM [ARGUMENTS]" })
+        out.write_str(match self.0.programs {
+            Programs::Optional => "[[--] PROGRAM [ARGUMENTS]]",
+            Programs::Guest => "[[--] COMMAND [ARGUMENTS]]",
+            _ => "[--] PROGRAM [ARGUMENTS]",
+        })
     }
 
     fn options(&self, out: &mut impl Write, place: Place) -> Result {

@@ -34,6 +34,8 @@ pub enum Programs {
     Behind(&'static str),
     /// One or none: an option can stand in its place.
     Optional,
+    /// One or none, inside of what the monitor runs: no program of this system.
+    Guest,
     /// Any number, with a word `:` between two. A word of more colons belongs to a monitor further
     /// inside.
     Several,

@@ -1,0 +1,104 @@
+//! Numbers of exits, and the events that are delivered to a guest. Manual: AMD64 Architecture
+//! Programmer's Manual, volume 2, appendix C and 15.20.
+
+/// A write of CR0.
+pub const CR0_WRITE: u64 = 0x10;
+/// First of the reads of debug registers.
+pub const DEBUG_READS: u64 = 0x20;
+/// First of the writes.
+pub const DEBUG_WRITES: u64 = 0x30;
+/// First of the exceptions.
+pub const EXCEPTIONS: u64 = 0x40;
+/// The guest takes interrupts.
+pub const WINDOW: u64 = 0x64;
+/// RDTSC.
+pub const TIME: u64 = 0x6e;
+/// CPUID.
+pub const CPUID: u64 = 0x72;
+/// INVD.
+pub const INVALIDATE: u64 = 0x76;
+/// HLT.
+pub const HALT: u64 = 0x78;
+/// An I/O port.
+pub const PORT: u64 = 0x7b;
+/// A model-specific register.
+pub const REGISTER: u64 = 0x7c;
+/// Three faults in a row.
+pub const SHUTDOWN: u64 = 0x7f;
+/// VMMCALL.
+pub const CALL: u64 = 0x81;
+/// ICEBP.
+pub const BREAK: u64 = 0x88;
+/// WBINVD.
+pub const WRITE_BACK: u64 = 0x89;
+
+/// #DB.
+pub const DEBUG: u8 = 1;
+/// #UD.
+pub const UNDEFINED: u8 = 6;
+/// #GP.
+pub const PROTECTION: u8 = 13;
+
+/// Bit of an event that is there.
+pub const VALID: u64 = 1 << 31;
+const EXCEPTION: u64 = 3 << 8;
+const HAS_ERROR: u64 = 1 << 11;
+/// Type of an instruction that interrupts: it is made again, and not delivered.
+const SOFTWARE: u64 = 4;
+
+/// An external interrupt.
+pub fn interrupt(vector: u8) -> u64 {
+    VALID | u64::from(vector)
+}
+
+/// An exception, with its error code if it has one.
+pub fn exception(vector: u8) -> u64 {
+    let has_error = matches!(vector, 8 | 10..=14 | 17);
+    VALID | EXCEPTION | u64::from(vector) | if has_error { HAS_ERROR } else { 0 }
+}
+
+/// Returns what is to be delivered again of an event whose delivery ended in an exit.
+pub fn again(interrupted: u64) -> Option<u64> {
+    (interrupted & VALID != 0 && interrupted >> 8 & 7 != SOFTWARE).then_some(interrupted)
+}
+
+/// An access to a port, from an exit's first word of information.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortAccess {
+    /// The port.
+    pub port: u16,
+    /// Bytes: 1, 2 or 4.
+    pub width: u8,
+    /// True for `in`.
+    pub reads: bool,
+    /// True for `ins` and `outs`.
+    pub is_string: bool,
+}
+
+impl PortAccess {
+    /// Returns the access of an exit.
+    pub fn of(information: u64) -> PortAccess {
+        let width = if information >> 4 & 1 != 0 { 1 } else if information >> 5 & 1 != 0 { 2 } else { 4 };
+        PortAccess { port: (information >> 16) as u16, width, reads: information & 1 != 0, is_string: information >> 2 & 1 != 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accesses_are_decoded() {
+        let access = |port, width, reads, is_string| PortAccess { port, width, reads, is_string };
+        assert_eq!(PortAccess::of(0x3f8 << 16 | 1 << 4), access(0x3f8, 1, false, false));
+        assert_eq!(PortAccess::of(0xcfc << 16 | 1 << 6 | 1), access(0xcfc, 4, true, false));
+        assert_eq!(PortAccess::of(0x1f0 << 16 | 1 << 5 | 5), access(0x1f0, 2, true, true));
+    }
+
+    #[test]
+    fn events_have_their_error_codes() {
+        assert_eq!(interrupt(0x30), 0x8000_0030);
+        assert_eq!((exception(UNDEFINED), exception(PROTECTION)), (0x8000_0306, 0x8000_0b0d));
+        assert_eq!((again(0x8000_0480), again(0x20), again(0x8000_0020)), (None, None, Some(0x8000_0020)));
+    }
+}

@@ -1,0 +1,92 @@
+//! The guest's memory: a segment, shown in our own space and in a space of the guest's, whose
+//! addresses are the guest's physical ones.
+
+use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_machine_load::{GuestMemory, OutOfRange};
+use nacre_nest::Services;
+use nacre_nest::places::Place;
+use nacre_nest::services::Segment as Objects;
+use nacre_nest::supply::{ResourceSource, Segment as _};
+use nacre_proto::flags::SEGMENT_PAGEABLE;
+use nacre_proto::{Errno, memory};
+use nacre_sys::{Frame, OwnedMapping, OwnedReference, Reference, Region, Space, Window};
+
+/// Pages for the tables of a space, besides one for each 2 MiB.
+const TABLES: u64 = 16;
+const LARGE_PAGE: u64 = 2 << 20;
+
+/// Memory from the parent's pool, shown in our own space.
+struct Shown {
+    // Dropped in this order.
+    _mapping: OwnedMapping,
+    region: OwnedReference,
+    _segment: OwnedReference,
+    place: Place,
+}
+
+impl Shown {
+    fn take(services: &Services, size: u64) -> Result<Shown, Errno> {
+        let taken = memory::segment_create(services.data_memory(), size, SEGMENT_PAGEABLE)?;
+        let place = Place::take(size).ok_or(Errno::ENOMEM)?;
+        let region = Region::through(taken.region.handle());
+        let mapping = OwnedMapping::new(Space::SELF, place.window().start(), size, region, 0, Rights::READ.union(Rights::WRITE))?;
+        Ok(Shown { _mapping: mapping, region: taken.region, _segment: taken.segment, place })
+    }
+
+    fn region(&self) -> Region {
+        Region::through(self.region.handle())
+    }
+}
+
+/// A guest without a processor's state.
+pub struct Guest {
+    _shown: OwnedMapping,
+    memory: Shown,
+    frame: Shown,
+    space: Space,
+    _objects: Objects,
+}
+
+impl Guest {
+    /// Takes `size` bytes of memory and makes the guest's space.
+    pub fn new(services: &mut Services, size: u64) -> Result<Guest, Errno> {
+        let size = size.next_multiple_of(PAGE_SIZE);
+        let memory = Shown::take(services, size)?;
+        let pool = TABLES + size / LARGE_PAGE;
+        let objects = services.segment((1 + pool) * PAGE_SIZE).map_err(|_| Errno::ENOMEM)?;
+        let base = objects.window().start();
+        let space = Space::create(base, base + PAGE_SIZE, pool, Reference::NONE)?;
+        let all = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE);
+        let shown = OwnedMapping::new(space, 0, size, memory.region(), 0, all)?;
+        let frame = Shown::take(services, PAGE_SIZE)?;
+        Ok(Guest { _shown: shown, memory, frame, space, _objects: objects })
+    }
+
+    /// The frame of its first processor. `None`: never.
+    pub fn frame(&self) -> Option<Frame> {
+        Frame::begin(self.frame.place.window(), self.space.0)
+    }
+
+    /// Returns its memory.
+    pub fn memory(&self) -> Memory {
+        Memory(self.memory.place.window())
+    }
+}
+
+/// The guest's memory by its own addresses.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory(Window);
+
+impl GuestMemory for Memory {
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), OutOfRange> {
+        self.0.read(at, into).ok_or(OutOfRange)
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), OutOfRange> {
+        self.0.write(at, bytes).ok_or(OutOfRange)
+    }
+}

@@ -1,0 +1,58 @@
+//! The machine monitor: runs an unmodified operating system as one more nested program. See the
+//! README.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+#![cfg_attr(not(target_os = "none"), allow(dead_code))]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod clock;
+mod console;
+mod exits;
+mod files;
+mod guest;
+mod manifest;
+mod model;
+mod options;
+mod processor;
+mod shared;
+mod system;
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use manifest::MANIFEST;
+use nacre_nest::Services;
+use nacre_nest::command::{FAILED, complain, explain};
+use nacre_rt::Arguments;
+use options::Options;
+
+nacre_rt::entry!(machine);
+
+#[cfg(not(target_os = "none"))]
+fn main() {
+    println!("This is a monitor of Nacre: build it for a target without an operating system.");
+}
+
+/// Name of this program, before its complaints.
+const NAME: &str = MANIFEST.name;
+
+fn run(options: &Options<'_>) -> Result<i32, String> {
+    let mut services = Services::find().map_err(|refusal| refusal.to_string())?;
+    let system = system::load(&mut services, options)?;
+    let processor = processor::Processor::new(system)?;
+    let terminal = console::begin()?;
+    let outcome = processor.run();
+    drop(terminal);
+    outcome
+}
+
+fn machine(arguments: &Arguments) -> i32 {
+    let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
+    match options::parse(&words) {
+        Err(stop) => explain(&MANIFEST, &stop),
+        Ok(options) => run(&options).unwrap_or_else(|text| {
+            complain(NAME, &text);
+            FAILED
+        }),
+    }
+}

@@ -1,0 +1,19 @@
+//! Manifest of `machine`.
+
+use nacre_manifest::{Choice, Manifest, Programs, Value};
+
+/// Manifest of this monitor.
+pub const MANIFEST: Manifest = Manifest {
+    name: "machine",
+    summary: "Runs an unmodified Linux kernel in a machine of its own, on processors with SVM and nested paging.",
+    programs: Programs::Guest,
+    options: &[
+        Choice::new("--kernel", Value::Input("FILE"), "the kernel, a bzImage"),
+        Choice::new("--initrd", Value::Input("FILE"), "its initial file system"),
+        Choice::new("--append", Value::Text("TEXT"), "more words for the kernel's command line"),
+        Choice::new("--memory", Value::Text("SIZE"), "memory of the machine; 128M otherwise"),
+        Choice::new("--stats", Value::None, "say at the end what the guest was left for, and how often"),
+    ],
+    notes: "",
+    hands_on: "",
+};

@@ -1,0 +1,54 @@
+//! The command line: `machine [OPTIONS] [--] [PROGRAM [ARGUMENTS]]`.
+
+use crate::manifest::MANIFEST;
+use nacre_nest::command::{Given, Stop, size};
+
+/// Memory of a machine whose command line does not say how much.
+const MEMORY: u64 = 128 << 20;
+
+/// The kernel and the initial file system that `nacre run` brings along.
+const KERNEL: &[u8] = b"/lib/nacre/guest/vmlinuz";
+const INITRD: &[u8] = b"/lib/nacre/guest/initrd";
+
+/// A command line that was understood.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Options<'a> {
+    /// The kernel's file.
+    pub kernel: &'a [u8],
+    /// File of the initial file system.
+    pub initrd: Option<&'a [u8]>,
+    /// More words for the kernel's command line.
+    pub append: &'a [u8],
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Exits are counted and told.
+    pub tells: bool,
+    /// The program that runs in the guest, and its arguments; may be empty.
+    pub command: &'a [&'a [u8]],
+}
+
+impl Options<'_> {
+    /// Returns true if the guest's first program is that of `nacre run`'s own file system.
+    pub fn is_ours(&self) -> bool {
+        self.initrd == Some(INITRD)
+    }
+}
+
+/// Takes `arguments` (without the name of the command) apart.
+pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
+    let mut options = Options { kernel: KERNEL, initrd: None, append: b"", memory: MEMORY, tells: false, command: &[] };
+    while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
+        match name {
+            b"--kernel" => options.kernel = value,
+            b"--initrd" => options.initrd = Some(value),
+            b"--append" => options.append = value,
+            b"--memory" => options.memory = size(value).ok_or(Stop::Value(name))?,
+            _ => options.tells = true,
+        }
+    }
+    options.command = arguments;
+    if options.kernel == KERNEL {
+        options.initrd = options.initrd.or(Some(INITRD));
+    }
+    Ok(options)
+}

@@ -1,0 +1,304 @@
+//! The processor: its thread enters the guest, and does for it what it is left for.
+
+use crate::exits::{self, PortAccess};
+use crate::model;
+use crate::shared::SHARED;
+use crate::system::System;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use nacre_abi::frame::{EXIT_INVALID, event, word};
+use nacre_machine_devices::{OUTPUT_SIZE, Outcome};
+use nacre_machine_x86::{Instruction, Kind};
+use nacre_rt::stream;
+
+/// Interrupts are on.
+const INTERRUPTS: u64 = 1 << 9;
+
+/// A guest with a file system of `nacre run` writes here when it takes what is typed.
+const READY_PORT: u16 = 0xf5;
+
+/// The only processor of a machine.
+pub struct Processor {
+    system: System,
+    registers: model::Registers,
+    /// Number of exits by their number.
+    counts: BTreeMap<u64, u64>,
+    /// Alarm that was set last.
+    alarm: Option<u64>,
+}
+
+/// Result of what is done for a guest: it goes on, or the sentence that ends it.
+type Step = Result<(), String>;
+
+impl Processor {
+    /// A processor before its first instruction.
+    pub fn new(system: System) -> Result<Processor, String> {
+        SHARED.begin(system.frame, system.clock).map_err(|errno| format!("cannot start a thread for the timer: {errno}"))?;
+        let registers = model::Registers::new(system.guest.memory(), system.clock);
+        Ok(Processor { system, registers, counts: BTreeMap::new(), alarm: None })
+    }
+
+    /// Runs the guest to its end; the status.
+    pub fn run(mut self) -> Result<i32, String> {
+        let end = self.run_to_end();
+        SHARED.forget_frame();
+        self.show();
+        if self.system.tells {
+            self.tell();
+        }
+        match end? {
+            Some(Outcome::Exit(status)) => Ok(i32::from(status)),
+            Some(Outcome::PowerOff) | None => Ok(0),
+            Some(Outcome::Reset) => Err(String::from("the guest has reset its machine")),
+        }
+    }
+
+    fn run_to_end(&mut self) -> Result<Option<Outcome>, String> {
+        loop {
+            if !SHARED.look() {
+                return Ok(None);
+            }
+            self.devices();
+            if let Some(outcome) = self.system.platform.outcome() {
+                return Ok(Some(outcome));
+            }
+            self.deliver();
+            let frame = self.system.frame;
+            SHARED.inside(|| frame.enter()).map_err(|status| format!("the guest cannot be entered: {status:?}"))?;
+            self.left()?;
+        }
+    }
+
+    /// Lets time pass for the devices, and bytes go in and out.
+    fn devices(&mut self) {
+        let platform = &mut self.system.platform;
+        let now = self.system.clock.now();
+        platform.advance(now);
+        if self.system.is_ready {
+            SHARED.take_input(|bytes| platform.receive(bytes));
+        }
+        let alarm = platform.next_deadline(now);
+        if alarm != self.alarm {
+            self.alarm = alarm;
+            SHARED.set_alarm(alarm);
+        }
+        self.show();
+    }
+
+    /// Shows what the guest has written.
+    fn show(&mut self) {
+        let mut bytes = [0; OUTPUT_SIZE];
+        loop {
+            let count = self.system.platform.take_output(&mut bytes);
+            if count == 0 {
+                return;
+            }
+            // Text that nobody takes is lost.
+            let _ = stream::write(stream::OUTPUT, &bytes[..count]);
+        }
+    }
+
+    /// Delivers an interrupt, or asks to be told when one can be.
+    fn deliver(&mut self) {
+        let (frame, platform) = (self.system.frame, &mut self.system.platform);
+        let is_free = frame.get(word::INJECT) & exits::VALID == 0;
+        let takes = is_free && frame.get(word::RFLAGS) & INTERRUPTS != 0 && frame.get(word::SHADOW) == 0;
+        if takes
+            && platform.interrupt_pending()
+            && let Some(vector) = platform.acknowledge()
+        {
+            frame.set(word::INJECT, exits::interrupt(vector));
+        }
+        frame.set(word::WINDOW, u64::from(platform.interrupt_pending()));
+    }
+
+    fn set(&self, number: usize, value: u64) {
+        self.system.frame.set(number, value);
+    }
+
+    fn get(&self, number: usize) -> u64 {
+        self.system.frame.get(number)
+    }
+
+    /// The guest goes on behind an instruction of so many bytes.
+    fn pass(&self, bytes: u64) -> Step {
+        self.set(word::RIP, self.get(word::RIP).wrapping_add(bytes));
+        self.set(word::SHADOW, 0);
+        Ok(())
+    }
+
+    /// The guest goes on behind the instruction that it was left for.
+    fn pass_instruction(&self) -> Step {
+        match self.registers.instruction(&self.system.frame) {
+            Some(instruction) => self.pass(u64::from(instruction.length)),
+            // Somebody has written over it meanwhile.
+            None => self.raise(exits::UNDEFINED),
+        }
+    }
+
+    fn raise(&self, vector: u8) -> Step {
+        self.set(word::INJECT, exits::exception(vector));
+        Ok(())
+    }
+
+    /// Deals with whatever the guest was left for.
+    fn left(&mut self) -> Step {
+        match self.get(word::EVENT) {
+            event::PENDING => Ok(()),
+            event::MEMORY => {
+                let address = self.get(word::INFORMATION[1]);
+                Err(format!("the guest touched its address {address:#x}, where nothing is, at {:#x}", self.get(word::RIP)))
+            }
+            _ => self.exit(self.get(word::EXIT)),
+        }
+    }
+
+    fn exit(&mut self, exit: u64) -> Step {
+        *self.counts.entry(exit).or_default() += 1;
+        if let Some(event) = exits::again(self.get(word::INTERRUPTED)) {
+            self.set(word::INJECT, event);
+        }
+        match exit {
+            exits::WINDOW => Ok(()),
+            exits::PORT => self.port(),
+            exits::CPUID => self.identify(),
+            exits::REGISTER => self.register(),
+            exits::HALT => self.halt(),
+            exits::TIME => self.time(),
+            exits::CALL => {
+                // No such hypercall (KVM_ENOSYS).
+                self.set(word::RAX, -1000i64 as u64);
+                self.pass_instruction()
+            }
+            exits::CR0_WRITE => self.control(),
+            exits::INVALIDATE | exits::WRITE_BACK => self.pass_instruction(),
+            exits::BREAK => self.raise(exits::DEBUG),
+            exit if (exits::DEBUG_READS..exits::EXCEPTIONS).contains(&exit) => self.debug_register(exit),
+            exit if (exits::EXCEPTIONS..exits::EXCEPTIONS + 32).contains(&exit) => self.raise((exit - exits::EXCEPTIONS) as u8),
+            exits::SHUTDOWN => Err(format!("the guest's processor has shut down, at {:#x}", self.get(word::RIP))),
+            EXIT_INVALID => Err(format!("the processor does not take the guest's state, at {:#x}", self.get(word::RIP))),
+            _ => self.raise(exits::UNDEFINED),
+        }
+    }
+
+    fn port(&mut self) -> Step {
+        let access = PortAccess::of(self.get(word::INFORMATION[0]));
+        if access.is_string {
+            return Err(format!("the guest moves strings of bytes through port {:#x}", access.port));
+        }
+        let now = self.system.clock.now();
+        let (old, mask) = (self.get(word::RAX), u64::MAX >> (64 - 8 * u32::from(access.width)));
+        if access.reads {
+            let value = u64::from(self.system.platform.read(access.port, access.width, now)) & mask;
+            // As in all 64-bit code, 32 bits clear the upper half.
+            let kept = if access.width == 4 { 0 } else { old & !mask };
+            self.set(word::RAX, kept | value);
+        } else if access.port == READY_PORT {
+            self.system.is_ready = true;
+        } else {
+            self.system.platform.write(access.port, access.width, (old & mask) as u32, now);
+        }
+        self.set(word::RIP, self.get(word::INFORMATION[1]));
+        self.set(word::SHADOW, 0);
+        Ok(())
+    }
+
+    fn identify(&mut self) -> Step {
+        const RCX: usize = word::REGISTERS + 1;
+        const RDX: usize = word::REGISTERS + 2;
+        const RBX: usize = word::REGISTERS + 3;
+        let [a, b, c, d] = self.registers.identify(self.get(word::RAX) as u32, self.get(RCX) as u32);
+        [(word::RAX, a), (RBX, b), (RCX, c), (RDX, d)].iter().for_each(|(number, value)| self.set(*number, u64::from(*value)));
+        self.pass_instruction()
+    }
+
+    fn register(&mut self) -> Step {
+        const RCX: usize = word::REGISTERS + 1;
+        const RDX: usize = word::REGISTERS + 2;
+        let number = self.get(RCX) as u32;
+        let frame = self.system.frame;
+        let result = if self.get(word::INFORMATION[0]) == 1 {
+            self.registers.write(&frame, number, self.get(RDX) << 32 | self.get(word::RAX) & 0xffff_ffff)
+        } else {
+            self.registers.read(&frame, number).map(|value| {
+                frame.set(word::RAX, value & 0xffff_ffff);
+                frame.set(RDX, value >> 32);
+            })
+        };
+        if result.is_ok() { self.pass_instruction() } else { self.raise(exits::PROTECTION) }
+    }
+
+    fn time(&mut self) -> Step {
+        const RDX: usize = word::REGISTERS + 2;
+        let ticks = nacre_sys::clock::ticks().wrapping_add(self.get(word::TIME_OFFSET));
+        self.set(word::RAX, ticks & 0xffff_ffff);
+        self.set(RDX, ticks >> 32);
+        self.pass_instruction()
+    }
+
+    /// The guest changes its mode.
+    fn control(&mut self) -> Step {
+        const TASK_SWITCHED: u64 = 8;
+        const TYPE: u64 = 0x10;
+        const PROTECTED: u64 = 1;
+        const PAGING: u64 = 1 << 31;
+        const ADDRESS_EXTENSION: u64 = 1 << 5;
+        const LONG_ENABLED: u64 = 1 << 8;
+        let found = self.registers.instruction(&self.system.frame);
+        let (value, length) = match found {
+            Some(Instruction { kind: Kind::MoveControl(operands), length }) => (self.get(word::REGISTERS + usize::from(operands.general)), length),
+            Some(Instruction { kind: Kind::ClearTaskSwitched, length }) => (self.get(word::CR0) & !TASK_SWITCHED, length),
+            _ => return self.raise(exits::UNDEFINED),
+        };
+        let is_long = value & PAGING != 0 && self.get(word::EFER) & LONG_ENABLED != 0;
+        let lacks = |bits: u64, register: u64| register & bits != bits;
+        if value >> 32 != 0 || value & PAGING != 0 && lacks(PROTECTED, value) || is_long && lacks(ADDRESS_EXTENSION, self.get(word::CR4)) {
+            return self.raise(exits::PROTECTION);
+        }
+        self.set(word::CR0, value | TYPE);
+        self.pass(u64::from(length))
+    }
+
+    /// Debug registers are all zero: the kernel keeps those of the processor.
+    fn debug_register(&mut self, exit: u64) -> Step {
+        const STATUS: u64 = 0xffff_0ff0;
+        const CONTROL: u64 = 0x400;
+        let found = self.registers.instruction(&self.system.frame);
+        let Some(Instruction { kind: Kind::MoveDebug(operands), length }) = found else { return self.raise(exits::UNDEFINED) };
+        if exit < exits::DEBUG_WRITES {
+            let value = match operands.special & 7 {
+                4 | 6 => STATUS,
+                5 | 7 => CONTROL,
+                _ => 0,
+            };
+            self.set(word::REGISTERS + usize::from(operands.general), value);
+        }
+        self.pass(u64::from(length))
+    }
+
+    /// The guest waits for an interrupt.
+    fn halt(&mut self) -> Step {
+        self.pass_instruction()?;
+        if self.get(word::RFLAGS) & INTERRUPTS == 0 {
+            // Nothing can wake it: a machine without a power switch is turned off so.
+            SHARED.end();
+            return Ok(());
+        }
+        while SHARED.look() {
+            self.devices();
+            if self.system.platform.interrupt_pending() {
+                return Ok(());
+            }
+            SHARED.wait(self.alarm);
+        }
+        SHARED.end();
+        Ok(())
+    }
+
+    fn tell(&self) {
+        for (exit, count) in &self.counts {
+            nacre_rt::eprint!("{}: exit {exit:#x}: {count}\n", crate::NAME);
+        }
+    }
+}
