@@ -40,6 +40,8 @@ pub struct Products {
     pub kernel: PathBuf,
     /// Native programs, root and the library for Linux programs among them.
     pub programs: Vec<Program>,
+    /// The tree that they were built from.
+    pub tree: Tree,
 }
 
 impl Products {
@@ -76,7 +78,7 @@ pub fn ensure(tree: &Tree) -> Outcome<Products> {
     let programs = find_programs(tree)?;
     let kernel = ensure_kernel(tree, &toolchain, &kernel_group("kernel", &[]))?;
     ensure_group(tree, &toolchain, &user_group(&programs, "stamp", &["abi", "user", "drivers", "machines", "servers", "monitors", "tests", "bench"]))?;
-    Ok(Products { kernel, programs })
+    Ok(Products { kernel, programs, tree: tree.clone() })
 }
 
 /// Brings up to date what a guest with this command needs: all but the programs that test and
@@ -97,12 +99,12 @@ pub fn ensure_for(tree: &Tree, command: &[OsString]) -> Outcome<Products> {
     if !all_are_fresh {
         ensure_group(tree, &toolchain, &user_group(&programs, "stamp-run", &["abi", "user", "drivers", "machines", "servers", "monitors"]))?;
     }
-    Ok(Products { kernel, programs })
+    Ok(Products { kernel, programs, tree: tree.clone() })
 }
 
 /// Returns true if a word of a command is the program's name or path, or a shell's script that has
 /// it.
-fn names(word: &OsStr, program: &str) -> bool {
+pub fn names(word: &OsStr, program: &str) -> bool {
     let text = word.to_string_lossy();
     text.split(|sign: char| sign.is_whitespace() || ";|&()`\"'".contains(sign)).any(|part| Path::new(part).file_name() == Some(OsStr::new(program)))
 }

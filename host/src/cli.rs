@@ -329,6 +329,8 @@ pub enum Ring {
     Paged,
     /// A disc under a BIOS and under UEFI; a store whose machine is killed
     Discs,
+    /// Debian's kernel in guest machines, alone and between monitors
+    Guests,
 }
 
 /// Arguments of `bench`.

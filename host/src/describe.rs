@@ -42,9 +42,10 @@ pub fn manual_pages(arguments: &ManArguments) -> Outcome<i32> {
 
 /// Returns a monitor's command line, as a manual page describes it.
 fn monitor(manifest: &Manifest) -> Command {
-    let program = Arg::new("PROGRAM").required(manifest.programs != Programs::Optional).help("Program that runs inside, or another monitor");
+    let is_required = !matches!(manifest.programs, Programs::Optional | Programs::Guest);
+    let program = Arg::new("PROGRAM").required(is_required).help("Program that runs inside, or another monitor");
     let others = match manifest.programs {
-        Programs::One | Programs::Optional | Programs::Behind(_) => "Arguments of the program",
+        Programs::One | Programs::Optional | Programs::Guest | Programs::Behind(_) => "Arguments of the program",
         Programs::Several => "Arguments of the program. A word `:` begins the next program and its options",
     };
     let arguments = Arg::new("ARGUMENTS").num_args(0..).trailing_var_arg(true).help(others);

@@ -4,6 +4,7 @@ mod parallel_tests;
 mod debugger;
 mod ports;
 mod discs;
+mod guests;
 mod host;
 mod linux;
 mod models;
@@ -30,7 +31,7 @@ pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
     let wants = |ring: Ring| arguments.ring.contains(&ring) || arguments.ring.is_empty() && !matches!(ring, Ring::Paged);
     let filter = arguments.filter.as_deref().unwrap_or("");
     let mut tally = TestCounts::default();
-    let needs_system = [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Linux, Ring::Paged, Ring::Discs].into_iter().any(wants);
+    let needs_system = [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Linux, Ring::Paged, Ring::Discs, Ring::Guests].into_iter().any(wants);
     let (tested, built) = std::thread::scope(|scope| {
         // The system is built while this machine's tests run: each leaves a processor idle now and
         // then.
@@ -88,6 +89,9 @@ fn in_system(
         tally.add(discs::run(products, filter)?);
         tally.add(stores::run(products, filter)?);
         tally.add(ports::run(products, filter)?);
+    }
+    if wants(Ring::Guests) {
+        tally.add(guests::run(products, filter)?);
     }
     Ok(tally)
 }

@@ -13,13 +13,15 @@ use super::data;
 use super::elf;
 use super::files::{BUSYBOX, Files};
 use super::given;
+use super::{initramfs, kernel};
 use crate::absolute::absolute;
 use super::program::{self, GUEST_PATH, Scope};
 use super::writer::{self, Root};
-use crate::builds::{Products, Program};
+use crate::builds::{Products, Program, names};
 use crate::cli::{GuestArguments, Seed};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::session::terminal::Facts;
+use crate::tree::Tree;
 
 /// Bytes of a key of ChaCha20.
 const SEED_SIZE: usize = 32;
@@ -60,6 +62,12 @@ impl Guest {
         let scope = Scope { monitors: &monitors, natives: &natives, directory: &directory, path: &path };
         let stack = program::resolve(&arguments.command, &scope, &mut files)?;
         let stack = if arguments.bare { stack } else { stack.in_world(&scope) };
+        if stack.needs_kernel {
+            add_kernel(&mut files, &products.tree)?;
+        } else if arguments.command.iter().any(|word| is_script_with_machine(word)) {
+            // It may mean something else: if there is no kernel, whoever runs it is told.
+            let _ = add_kernel(&mut files, &products.tree);
+        }
         let environment = environment(arguments)?;
         if facts.is_terminal {
             add_terminal(&mut files, &environment)?;
@@ -102,6 +110,22 @@ fn add_outputs(files: &mut Files, outputs: &[PathBuf]) {
         let names: Vec<OsString> = outputs.iter().map(OsString::from).collect();
         files.add_file(Path::new("/etc/nacre/outputs"), 0o600, join(&names));
     }
+}
+
+/// Places of the kernel and the initial file system that machines run if they are given none.
+const KERNEL: &str = "/lib/nacre/guest/vmlinuz";
+const INITRD: &str = "/lib/nacre/guest/initrd";
+
+/// Adds Debian's kernel for guest machines, and a file system with busybox.
+fn add_kernel(files: &mut Files, tree: &Tree) -> Outcome<()> {
+    files.add_from_host(&kernel::kernel(tree)?, Path::new(KERNEL))?;
+    files.add_file(Path::new(INITRD), 0o644, initramfs::busybox()?);
+    Ok(())
+}
+
+/// Returns true for a shell's script that may start a machine.
+fn is_script_with_machine(word: &OsStr) -> bool {
+    word.as_bytes().contains(&b' ') && names(word, "machine")
 }
 
 /// Says which files of the directories that were named are not in the guest.

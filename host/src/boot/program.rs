@@ -36,12 +36,17 @@ pub struct Stack {
     /// Absolute paths of the files that monitors were asked to write: the only ones that a guest
     /// may hand out.
     pub outputs: BTreeSet<PathBuf>,
+    /// True if a machine in it is to run the kernel that the host brings.
+    pub needs_kernel: bool,
     /// Names of the tree's own programs in the stack, monitors and others.
     own: Vec<String>,
 }
 
 /// Scripts whose interpreters are scripts, at most.
 const MAX_SCRIPTS: usize = 5;
+
+/// Option of machines that names a kernel.
+const KERNEL_OPTION: &str = "--kernel";
 
 /// The monitor that makes processes.
 const WORLD: &str = "process";
@@ -96,6 +101,14 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
         stack.own.extend(word.to_str().filter(|name| scope.is_own(name)).map(str::to_string));
         let monitor = word.to_str().filter(|name| scope.monitors.contains(*name)).and_then(monitors::find);
         at = match (monitor, several) {
+            (Some(monitor), _) if monitor.programs == Programs::Guest => {
+                let behind = skip_options(monitor, command, at + 1, &mut named)?;
+                stack.needs_kernel |= !command[at..behind].iter().any(|word| word == KERNEL_OPTION);
+                match several {
+                    Some(several) => next_program(several, command, behind, &mut named)?,
+                    None => break,
+                }
+            }
             (Some(monitor), _) => {
                 several = several.or(Some(monitor).filter(|monitor| monitor.programs == Programs::Several));
                 skip_options(monitor, command, at + 1 + words_before_options(monitor, command.get(at + 1)), &mut named)?

@@ -1,0 +1,62 @@
+//! Debian's cloud kernel, downloaded and extracted but not installed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::failure::{Class, Context, Failure, Outcome};
+use crate::tree::Tree;
+
+const METAPACKAGE: &str = "linux-image-cloud-amd64";
+
+/// The extracted kernel, fetched when it is not there yet.
+pub fn kernel(tree: &Tree) -> Outcome<PathBuf> {
+    let folder = tree.target("linux");
+    if let Some(kernel) = find_kernel(&folder) {
+        return Ok(kernel);
+    }
+    fs::create_dir_all(&folder).context(Class::File, || format!("cannot make {}", folder.display()))?;
+    let package = package_name()?;
+    eprintln!("nacre: downloading Debian's package {package} (not installing it)");
+    let mut download = Command::new("apt-get");
+    download.args(["download", "--quiet", &package]).current_dir(&folder);
+    run(download)?;
+    let file = packages(&folder).ok_or_else(|| Failure::new(Class::Machine, format!("apt-get downloaded no {package}")))?;
+    let mut extract = Command::new("dpkg-deb");
+    extract.arg("--extract").arg(file).arg(&folder);
+    run(extract)?;
+    find_kernel(&folder).ok_or_else(|| Failure::new(Class::Machine, format!("{package} holds no kernel")))
+}
+
+fn find_kernel(folder: &Path) -> Option<PathBuf> {
+    find(&folder.join("boot"), |name| name.starts_with("vmlinuz"))
+}
+
+fn packages(folder: &Path) -> Option<PathBuf> {
+    find(folder, |name| name.ends_with(".deb"))
+}
+
+fn find(folder: &Path, wanted: impl Fn(&str) -> bool) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).ok()?;
+    entries.filter_map(|entry| Some(entry.ok()?.path())).find(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(&wanted))
+}
+
+/// The kernel's package that the metapackage stands for.
+fn package_name() -> Outcome<String> {
+    let output = Command::new("apt-cache").args(["depends", METAPACKAGE]).output().context(Class::Machine, || "cannot start apt-cache".to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let name = text.lines().filter_map(|line| line.trim().strip_prefix("Depends: ")).find(|name| name.starts_with("linux-image-"));
+    name.map(str::to_string).ok_or_else(|| {
+        Failure::new(Class::Machine, format!("apt knows no {METAPACKAGE}")).remedy("run `apt-get update`, or measure with --no-linux")
+    })
+}
+
+fn run(mut command: Command) -> Outcome<()> {
+    let name = command.get_program().display().to_string();
+    let output = command.output().context(Class::Machine, || format!("cannot start {name}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    Err(Failure::new(Class::Machine, format!("{name} failed")).remedy("its message is above"))
+}

@@ -1,0 +1,87 @@
+//! Guest machines: Debian's unmodified kernel in `machine`, alone and between other monitors.
+
+use std::time::Duration;
+
+use super::system::describe;
+use super::tally::TestCounts;
+use crate::boot::guest::Guest;
+use crate::boot::kernel;
+use crate::builds::Products;
+use crate::cli::{GuestArguments, MachineArguments};
+use crate::failure::Outcome;
+use crate::run::machine;
+use crate::scratch::Scratch;
+use crate::session::Limits;
+use crate::session::capture::capture;
+use crate::session::terminal::Facts;
+
+/// A guard against hanging: a boot takes some seconds on a calm machine.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// A command that is run in a guest, or a guest that ends otherwise.
+struct Case {
+    name: &'static str,
+    /// Monitors before the machine, and the words behind it.
+    words: &'static [&'static str],
+    input: &'static str,
+    /// Lines that the output has to hold, and the status.
+    output: &'static [&'static str],
+    status: i32,
+}
+
+const ANSWER: &[&str] = &["the answer is 42"];
+const SUM: &str = "echo the answer is $((6 * 7)); exit 7";
+
+const fn stack(name: &'static str, words: &'static [&'static str]) -> Case {
+    Case { name, words, input: "", output: ANSWER, status: 7 }
+}
+
+const CASES: &[Case] = &[
+    stack("a guest runs a command", &["machine", "sh", "-c", SUM]),
+    stack("a guest runs below trace", &["trace", "-q", "machine", "sh", "-c", SUM]),
+    stack("a guest runs below guard", &["guard", "--allow", "memory", "--allow", "console", "--allow", "clock", "--allow", "read", "machine", "sh", "-c", SUM]),
+    stack("a guest runs on a share of the processor", &["share-cpu", "machine", "sh", "-c", SUM]),
+    stack("a guest runs on less memory than it has", &["pager", "-m", "48M", "machine", "sh", "-c", SUM]),
+    stack("a guest runs below two layers", &["trace", "-q", "process", "trace", "-q", "machine", "sh", "-c", SUM]),
+    stack("a guest runs as a shell's job", &["process", "sh", "-c", "machine sh -c 'echo the answer is 42; exit 7' & wait $!"]),
+    Case { name: "a guest reads its input to the end", words: &["machine", "wc", "-l"], input: "1\n2\n3\n", output: &["3"], status: 0 },
+    Case { name: "a guest's shell is typed to", words: &["machine"], input: "echo $((40 + 2))\nexit 9\n", output: &["42"], status: 9 },
+    Case {
+        name: "a guest's timers, signals, files and processes work",
+        words: &["machine", "sh", "-c", "sleep 1 & kill -9 $!; seq 1 2000 | sort -n | tail -1; (exit 3) || echo $?; dd if=/dev/urandom of=/tmp/x bs=1M count=8 2>/dev/null; wc -c </tmp/x; sleep 1; echo end"],
+        input: "",
+        output: &["2000", "3", "8388608", "end"],
+        status: 0,
+    },
+    Case { name: "a guest that panics is told of", words: &["machine", "--append", "init=/nonesuch rdinit=/nonesuch", "true"], input: "", output: &[], status: 125 },
+    Case { name: "a kernel that is none is refused", words: &["machine", "--kernel", "/bin/busybox"], input: "", output: &[], status: 125 },
+    Case { name: "too little memory is refused", words: &["machine", "--memory", "8M", "true"], input: "", output: &[], status: 125 },
+];
+
+/// Runs each case on one processor and on two. Without the kernel's package there are none.
+pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
+    let mut tally = TestCounts::default();
+    if let Err(failure) = kernel::kernel(&products.tree) {
+        println!("skipped: guest machines, because {failure}");
+        return Ok(tally);
+    }
+    for case in CASES.iter().filter(|case| case.name.contains(filter)) {
+        for cpus in [1, 2] {
+            tally.note(&format!("{} [cpus {cpus}]", case.name), fault(products, case, cpus)?.as_deref());
+        }
+    }
+    Ok(tally)
+}
+
+/// Returns the fault, if there was one.
+fn fault(products: &Products, case: &Case, cpus: u32) -> Outcome<Option<String>> {
+    let guest = GuestArguments { command: case.words.iter().map(Into::into).collect(), ..GuestArguments::default() };
+    let image = Scratch::write("boot-image", &Guest::compose(products, &guest, &Facts::PIPE)?.image)?;
+    let arguments = MachineArguments { cpus, ..MachineArguments::default() };
+    let machine = machine(products, &image, arguments);
+    let captured = capture(&machine, Limits { timeout: Some(LIMIT), ..Limits::default() }, case.input.as_bytes())?;
+    let text = String::from_utf8_lossy(&captured.output).into_owned();
+    let holds = |line: &&str| text.lines().any(|found| found.trim().ends_with(*line));
+    let passed = case.output.iter().all(holds) && captured.status.as_ref().is_ok_and(|status| *status == case.status);
+    Ok((!passed).then(|| describe(&captured)))
+}
