@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::control::arguments::{ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, PsArguments};
+use crate::control::arguments::{ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, PsArguments};
 use crate::failure::STATUSES;
 use crate::store;
 
@@ -36,6 +36,13 @@ Examples:
   nacre run --name web checkpoint process sh   in one terminal
   nacre freeze web -o image --end              in another one
   nacre thaw image                             now or tomorrow, here or elsewhere";
+
+const EXEC_EXAMPLES: &str = "\
+Examples:
+  nacre run --name web process sh       in one terminal
+  nacre exec web ps                     in another one
+  nacre exec --tty web sh               a shell beside the first one
+  nacre exec web sh -c 'cat > /tmp/x' < x";
 
 const FUZZ_EXAMPLES: &str = "\
 Examples:
@@ -69,6 +76,9 @@ pub enum Task {
     Freeze(FreezeArguments),
     /// Make copies of a running environment (one below `checkpoint`), in the same machine
     Fork(ForkArguments),
+    /// Start a process in a machine that runs, joined to this command, and end with its status
+    #[command(after_help = EXEC_EXAMPLES)]
+    Exec(ExecArguments),
     /// Send a signal to a machine's first process, or end the machine
     Kill(KillArguments),
     /// Show what is in an image
@@ -227,7 +237,8 @@ pub struct RunArguments {
     /// printed)
     #[arg(long, value_name = "PORT")]
     pub gdb: Option<u16>,
-    /// Name by which `ps`, `freeze` and `kill` find the machine (default: one that is made up)
+    /// Name by which `ps`, `exec`, `freeze` and `kill` find the machine (default: one that is made
+    /// up)
     #[arg(long, value_name = "NAME", value_parser = crate::control::names::checked)]
     pub name: Option<String>,
     /// Write the guest's file GUEST to this machine, to HOST, when the program has ended (default:
@@ -260,7 +271,8 @@ impl RunArguments {
 pub struct ThawArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
-    /// Name by which `ps`, `freeze` and `kill` find the machine (default: one that is made up)
+    /// Name by which `ps`, `exec`, `freeze` and `kill` find the machine (default: one that is made
+    /// up)
     #[arg(long, value_name = "NAME", value_parser = crate::control::names::checked)]
     pub name: Option<String>,
     /// Put a file or directory of this machine into the guest, at PATH, as `run` does

@@ -34,7 +34,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use cli::{Cli, Task};
-use control::{fork, image, tasks};
+use control::{exec, fork, image, tasks};
 use failure::{Class, Outcome};
 use tree::Tree;
 
@@ -62,6 +62,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
         Task::Ps(arguments) => return tasks::ps(arguments),
         Task::Freeze(arguments) => return tasks::freeze(arguments),
         Task::Fork(arguments) => return fork::fork(arguments),
+        Task::Exec(arguments) => return exec::exec(arguments),
         Task::Kill(arguments) => return tasks::kill(arguments),
         Task::ImageInfo(arguments) => return image::image_info(arguments),
         _ => {}

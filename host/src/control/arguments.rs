@@ -1,6 +1,7 @@
 //! The command lines of the subcommands about machines that run and images, as clap reads them.
 
 use clap::Args;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Arguments of `ps`.
@@ -49,6 +50,20 @@ pub struct ForkArguments {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `exec`.
+#[derive(Args, Debug)]
+pub struct ExecArguments {
+    /// The machine, or a copy in it: NAME.1
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Give the process a terminal of its own; Ctrl-] leaves
+    #[arg(short, long)]
+    pub tty: bool,
+    /// The program and its arguments
+    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<OsString>,
 }
 
 /// Arguments of `kill`.

@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use nacre_proto::Errno;
+
 use super::names;
 use crate::failure::{Class, Context, Failure, Outcome};
 
@@ -40,25 +42,38 @@ impl Collected {
 pub struct About {
     /// Number of the process that runs it.
     pub pid: u32,
+    /// Number of the command that was given.
+    pub number: u64,
     /// The command that it runs.
     pub command: Vec<String>,
+}
+
+/// Gives a command to the machine with this name, as [`ask`] does without a limit, and hands the
+/// facts about it on as soon as they come.
+pub fn ask_and_tell(name: &str, words: (u64, u64, &[u8]), begun: impl FnMut(&About), take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Outcome<Option<Errno>> {
+    read(send(name, words, None)?, begun, take).map(|(_, errno)| errno)
 }
 
 /// Asks the machine with this name; each part of its answer goes to `take`. What it is, and the
 /// errno that it ended with, or none if it did not end. With a time limit, a machine that is silent
 /// for longer is left, and so is one when `take` says `TimedOut`.
-pub fn ask(name: &str, words: (u64, u64, &[u8]), limit: Option<Duration>, take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Outcome<(About, Option<u32>)> {
+pub fn ask(name: &str, words: (u64, u64, &[u8]), limit: Option<Duration>, take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Outcome<(About, Option<Errno>)> {
+    read(send(name, words, limit)?, |_| (), take)
+}
+
+/// Sends a command.
+fn send(name: &str, words: (u64, u64, &[u8]), limit: Option<Duration>) -> Outcome<UnixStream> {
     let mut stream = names::connect(name)?;
     let failed = || format!("cannot talk to the machine {name}");
     stream.set_read_timeout(limit).context(Class::Internal, failed)?;
     let (operation, flags, text) = words;
     let hex: String = text.iter().map(|byte| format!("{byte:02x}")).collect();
     stream.write_all(format!("{operation} {flags} {hex}\n").as_bytes()).context(Class::Internal, failed)?;
-    read(stream, take)
+    Ok(stream)
 }
 
 /// Reads an answer.
-fn read(stream: impl Read, mut take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Outcome<(About, Option<u32>)> {
+fn read(stream: impl Read, mut begun: impl FnMut(&About), mut take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Outcome<(About, Option<Errno>)> {
     let mut lines = BufReader::new(stream);
     let mut about = About::default();
     loop {
@@ -66,14 +81,18 @@ fn read(stream: impl Read, mut take: impl FnMut(&[u8]) -> std::io::Result<()>) -
         let count = (&mut lines).take(1 << 20).read_line(&mut line).unwrap_or(0);
         let mut words = line.split_whitespace();
         match (words.next(), words.next()) {
-            (Some("about"), Some(pid)) => about = About { pid: pid.parse().unwrap_or(0), command: command(words.next().unwrap_or_default()) },
+            (Some("about"), Some(pid)) => {
+                let number = words.next().and_then(|number| number.parse().ok()).unwrap_or(0);
+                about = About { pid: pid.parse().unwrap_or(0), number, command: command(words.next().unwrap_or_default()) };
+                begun(&about);
+            }
             (Some("data"), Some(size)) => {
                 let Ok(size) = size.parse::<u64>() else { return Ok((about, None)) };
                 if !copy(&mut lines, size, &mut take)? {
                     return Ok((about, None));
                 }
             }
-            (Some("done"), Some(errno)) => return Ok((about, errno.parse().ok())),
+            (Some("done"), Some(errno)) => return Ok((about, errno.parse().ok().map(Errno))),
             // It has ended, or is silent for too long.
             _ if count == 0 => return Ok((about, None)),
             _ => return Err(Failure::new(Class::Internal, "the machine's answer makes no sense").remedy("is it of the same version of Nacre?")),
@@ -111,12 +130,12 @@ fn command(hex: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn read_text(text: &[u8]) -> (Outcome<(About, Option<u32>)>, Vec<u8>) {
+    fn read_text(text: &[u8]) -> (Outcome<(About, Option<Errno>)>, Vec<u8>) {
         let (mut ours, theirs) = UnixStream::pair().unwrap();
         ours.write_all(text).unwrap();
         drop(ours);
         let mut taken = Vec::new();
-        let answer = read(theirs, |bytes| {
+        let answer = read(theirs, |_| (), |bytes| {
             taken.extend_from_slice(bytes);
             Ok(())
         });
@@ -125,9 +144,9 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_to_its_end() {
-        let (answer, taken) = read_text(b"about 12 736800\ndata 3\nabcdata 2\nd\ndone 38\nrest");
-        let about = About { pid: 12, command: vec!["sh".to_string(), String::new()] };
-        assert_eq!((answer.unwrap(), taken), ((about, Some(38)), b"abcd\n".to_vec()));
+        let (answer, taken) = read_text(b"about 12 7 736800\ndata 3\nabcdata 2\nd\ndone 38\nrest");
+        let about = About { pid: 12, number: 7, command: vec!["sh".to_string(), String::new()] };
+        assert_eq!((answer.unwrap(), taken), ((about, Some(Errno::ENOSYS)), b"abcd\n".to_vec()));
     }
 
     #[test]
@@ -139,7 +158,7 @@ mod tests {
             let endless = std::iter::repeat_n(&part[..], 17);
             let mut text = endless.fold(String::new(), |text, part| text + &format!("data {}\n{}", part.len(), String::from_utf8_lossy(part)));
             text += "done 0\n";
-            let answer = read(text.as_bytes(), |bytes| {
+            let answer = read(text.as_bytes(), |_| (), |bytes| {
                 taken += bytes.len();
                 collected.take(bytes)
             });
@@ -150,7 +169,7 @@ mod tests {
 
     #[test]
     fn one_that_is_cut_off_has_no_errno() {
-        for text in [&b""[..], b"about 1 \n", b"data 5\nabc", b"data 99999999999999999999\n"] {
+        for text in [&b""[..], b"about 1 2 \n", b"data 5\nabc", b"data 99999999999999999999\n"] {
             assert_eq!(read_text(text).0.unwrap().1, None);
         }
         assert!(read_text(b"what is this\n").0.is_err());

@@ -2,13 +2,18 @@
 //! brings the answers back.
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Sender, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
+
+use nacre_control::exec::about_text;
+use nacre_proto::flags::{COMMAND_COPY, COMMAND_EXEC, COMMAND_SIGNAL};
 
 use super::names::Named;
 use crate::failure::{Class, Context, Outcome};
@@ -18,13 +23,17 @@ use crate::session::records::Answers;
 /// Time in which who asked has to take a part of the answer. One who does not loses it.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Maximum length of a command.
-const LONGEST: u64 = 4096;
+const LONGEST: u64 = 32 << 10;
 /// Command that ends the machine; the guest never sees it.
 pub const END: u64 = 0;
 
-/// Connections that wait for answers, by the numbers of their commands.
+/// Maximum number of pieces of an answer that wait to be taken. Then whoever brings them waits.
+const MAX_PIECES: usize = 1024;
+
+/// Connections that wait for answers, by the numbers of their commands. Each has a thread that
+/// writes to it, so one that is slow keeps no other waiting.
 #[derive(Clone, Debug, Default)]
-pub struct Desk(Arc<Mutex<BTreeMap<u64, UnixStream>>>);
+pub struct Desk(Arc<Mutex<BTreeMap<u64, SyncSender<Vec<u8>>>>>);
 
 impl Desk {
     /// Takes commands from a socket from now on, until this process ends.
@@ -32,18 +41,16 @@ impl Desk {
         let listener = named.listener.try_clone().context(Class::Internal, || "cannot listen for commands".to_string())?;
         let (desk, about) = (self.clone(), about(command));
         thread::spawn(move || {
-            static NUMBERS: AtomicU64 = AtomicU64::new(1);
             for stream in listener.incoming().flatten() {
                 let (desk, about, events) = (desk.clone(), about.clone(), events.clone());
-                let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-                thread::spawn(move || desk.attend(stream, number, &about, &events));
+                thread::spawn(move || desk.attend(stream, fresh_number(), &about, &events));
             }
         });
         Ok(())
     }
 
     /// Takes one command, and waits until who gave it goes.
-    fn attend(&self, mut stream: UnixStream, number: u64, about: &str, events: &Sender<Event>) -> Option<()> {
+    fn attend(&self, mut stream: UnixStream, number: u64, about: &(u32, String), events: &Sender<Event>) -> Option<()> {
         stream.set_write_timeout(Some(PATIENCE)).ok()?;
         let mut lines = BufReader::new(stream.try_clone().ok()?.take(LONGEST));
         let mut line = String::new();
@@ -55,16 +62,25 @@ impl Desk {
         if !text.bytes().all(|byte| byte.is_ascii_hexdigit()) || text.len() % 2 != 0 {
             return None;
         }
-        stream.write_all(about.as_bytes()).ok()?;
         if operation == END {
+            stream.write_all(about_line(about, number).as_bytes()).ok()?;
             events.send(Event::Signal(signal_hook::consts::SIGTERM)).ok()?;
             return Some(());
         }
-        self.0.lock().ok()?.insert(number, stream);
+        // Whoever knows the number says more about this command, which has to come first.
+        let mut waiting = self.0.lock().ok()?;
         events.send(Event::Control(format!("command {number} {operation} {flags} {text}\n"))).ok()?;
+        // Whoever has gone is noticed below.
+        let _ = stream.write_all(about_line(about, number).as_bytes());
+        waiting.insert(number, writer(stream));
+        drop(waiting);
         // Nothing more is said: the end means that nobody waits any more.
         let _ = lines.into_inner().into_inner().read(&mut [0]);
         if self.0.lock().ok()?.remove(&number).is_some() {
+            if operation == COMMAND_EXEC {
+                // First, since nobody has the process any more once the command is taken back.
+                events.send(Event::Control(kill_line(number, flags))).ok()?;
+            }
             events.send(Event::Control(format!("cancel {number}\n"))).ok()?;
         }
         Some(())
@@ -78,26 +94,57 @@ impl Answers for Desk {
     }
 
     fn write(&self, number: u64, bytes: &[u8]) {
-        let Ok(mut waiting) = self.0.lock() else { return };
-        let failed = waiting.get_mut(&number).is_some_and(|stream| stream.write_all(bytes).is_err());
-        if failed {
+        let known = self.0.lock().ok().and_then(|waiting| waiting.get(&number).cloned());
+        let is_gone = known.is_some_and(|pieces| pieces.send(bytes.to_vec()).is_err());
+        if is_gone && let Ok(mut waiting) = self.0.lock() {
             waiting.remove(&number);
         }
     }
 
     fn done(&self, number: u64, errno: u64) {
         self.write(number, format!("done {errno}\n").as_bytes());
-        if let Some(stream) = self.0.lock().ok().and_then(|mut waiting| waiting.remove(&number)) {
-            let _ = stream.shutdown(std::net::Shutdown::Both);
+        if let Ok(mut waiting) = self.0.lock() {
+            waiting.remove(&number);
         }
     }
 }
 
-/// A line that says what the machine is: the number of this process, and the command in base 16,
-/// its words with zeros between them.
-fn about(command: &[String]) -> String {
-    let hex: String = command.join("\0").bytes().map(|byte| format!("{byte:02x}")).collect();
-    format!("about {} {hex}\n", std::process::id())
+/// Starts a thread that writes pieces of an answer, and closes the connection behind the last one.
+fn writer(mut stream: UnixStream) -> SyncSender<Vec<u8>> {
+    let (sender, pieces) = sync_channel::<Vec<u8>>(MAX_PIECES);
+    thread::spawn(move || {
+        let _ = pieces.iter().try_for_each(|piece| stream.write_all(&piece));
+        let _ = stream.shutdown(std::net::Shutdown::Both);
+    });
+    sender
+}
+
+/// Facts about the machine: the number of this process, and the command in base 16, its words with
+/// zeros between them.
+fn about(command: &[String]) -> (u32, String) {
+    (std::process::id(), hex(command.join("\0").as_bytes()))
+}
+
+fn about_line((pid, command): &(u32, String), number: u64) -> String {
+    format!("about {pid} {number} {command}\n")
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A number for a command. An environment that goes on in another machine may still have one of an
+/// old machine, so they begin anywhere.
+fn fresh_number() -> u64 {
+    static NUMBERS: OnceLock<AtomicU64> = OnceLock::new();
+    let numbers = NUMBERS.get_or_init(|| AtomicU64::new(RandomState::new().hash_one(std::process::id()) >> 2));
+    numbers.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The command that ends the process which the command with this number has started.
+fn kill_line(number: u64, flags: u64) -> String {
+    let text = about_text(number, b"9");
+    format!("command {} {COMMAND_SIGNAL} {} {}\n", fresh_number(), flags & COMMAND_COPY, hex(&text))
 }
 
 #[cfg(test)]
@@ -110,7 +157,7 @@ mod tests {
         let (sender, events) = channel();
         ours.write_all(line).unwrap();
         let (desk_there, desk) = (desk.clone(), desk.clone());
-        let served = thread::spawn(move || desk_there.attend(theirs, 7, "about 1 \n", &sender));
+        let served = thread::spawn(move || desk_there.attend(theirs, 7, &(1, String::new()), &sender));
         let mut said = Vec::new();
         if let Ok(Event::Control(line)) = events.recv() {
             said.push(line);
@@ -129,7 +176,7 @@ mod tests {
     #[test]
     fn a_command_goes_in_and_its_answer_comes_back() {
         let (said, answer) = ask(&Desk::default(), b"1 0 6162\n");
-        assert_eq!((said, answer.as_str()), (vec!["command 7 1 0 6162\n".to_string()], "about 1 \ndata 3\nabcdone 0\n"));
+        assert_eq!((said, answer.as_str()), (vec!["command 7 1 0 6162\n".to_string()], "about 1 7 \ndata 3\nabcdone 0\n"));
     }
 
     #[test]
@@ -147,9 +194,22 @@ mod tests {
         let desk = Desk::default();
         ours.write_all(b"2 1\n").unwrap();
         drop(ours);
-        desk.attend(theirs, 3, "", &sender);
+        desk.attend(theirs, 3, &(1, String::new()), &sender);
         drop(sender);
         let said: Vec<String> = events.iter().map(|event| if let Event::Control(line) = event { line } else { String::new() }).collect();
         assert_eq!(said, ["command 3 2 1 \n", "cancel 3\n"]);
+    }
+
+    #[test]
+    fn a_process_ends_with_who_has_started_it() {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let (sender, events) = channel();
+        ours.write_all(b"5 8589934592 736800\n").unwrap();
+        drop(ours);
+        Desk::default().attend(theirs, 3, &(1, String::new()), &sender);
+        drop(sender);
+        let said: Vec<String> = events.iter().map(|event| if let Event::Control(line) = event { line } else { String::new() }).collect();
+        assert_eq!((&*said[0], &*said[2], said.len()), ("command 3 5 8589934592 736800\n", "cancel 3\n", 3));
+        assert!(said[1].starts_with("command ") && said[1].ends_with(" 7 8589934592 330a39\n"), "{}", said[1]);
     }
 }

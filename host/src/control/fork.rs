@@ -1,20 +1,13 @@
 //! The subcommand `fork`, and names of copies.
 
+use nacre_proto::Errno;
+use nacre_proto::flags::{COMMAND_FORK, COMMAND_WAIT, COPY_SHIFT};
+
 use super::arguments::ForkArguments;
 use super::client::{Collected, ask};
 use super::names;
 use crate::failure::{Class, Failure, Outcome};
 
-/// Command, as protocol `control` numbers it (user/proto/src/flags.rs).
-const FORK: u64 = 4;
-/// Flag: the answer ends when all copies have ended.
-const WAITS: u64 = 2;
-/// Position in the flags of the number of the copy that is meant.
-const COPY_SHIFT: u32 = 32;
-/// Linux's errnos of what nobody knows how to do, of what is not there, and of no memory.
-const ENOSYS: u32 = 38;
-const ESRCH: u32 = 3;
-const ENOMEM: u32 = 12;
 /// Maximum number of bytes of a copy's input: a command is one line of the host's.
 const MAX_INPUT: usize = 1024;
 
@@ -48,16 +41,16 @@ pub fn fork(arguments: &ForkArguments) -> Outcome<i32> {
         return Err(Failure::new(Class::Usage, format!("the input of a copy has at most {MAX_INPUT} bytes")));
     }
     let text = input.map_or(arguments.count.to_string(), |input| format!("{}\n{input}\n", arguments.count));
-    let flags = target.flags | if arguments.wait { WAITS } else { 0 };
+    let flags = target.flags | if arguments.wait { COMMAND_WAIT } else { 0 };
     let mut answer = Collected::new(None);
-    let (_, errno) = ask(target.machine, (FORK, flags, text.as_bytes()), None, |bytes| answer.take(bytes))?;
+    let (_, errno) = ask(target.machine, (COMMAND_FORK, flags, text.as_bytes()), None, |bytes| answer.take(bytes))?;
     let copies = copies(&String::from_utf8_lossy(&answer.bytes), arguments.count as usize);
     match errno {
-        Some(0) => {}
-        Some(ENOSYS) => return Err(Failure::new(Class::Usage, format!("nothing in the machine {} can be copied", target.machine)).remedy("start the program below `checkpoint`: nacre run checkpoint PROGRAM")),
-        Some(ESRCH) => return Err(Failure::new(Class::Usage, format!("there is no environment {}", arguments.name)).remedy("`nacre ps` lists them")),
-        Some(ENOMEM) => return Err(Failure::new(Class::Guest, "the copies could not be made; the machine said why")),
-        Some(errno) => return Err(Failure::new(Class::Guest, format!("the copies could not be made (errno {errno})"))),
+        Some(Errno(0)) => {}
+        Some(Errno::ENOSYS) => return Err(Failure::new(Class::Usage, format!("nothing in the machine {} can be copied", target.machine)).remedy("start the program below `checkpoint`: nacre run checkpoint PROGRAM")),
+        Some(Errno::ESRCH) => return Err(Failure::new(Class::Usage, format!("there is no environment {}", arguments.name)).remedy("`nacre ps` lists them")),
+        Some(Errno::ENOMEM) => return Err(Failure::new(Class::Guest, "the copies could not be made; the machine said why")),
+        Some(errno) => return Err(Failure::new(Class::Guest, format!("the copies could not be made ({errno})"))),
         None => return Err(Failure::new(Class::Guest, "the machine ended before the copies had")),
     }
     print!("{}", if arguments.json { to_json(target.machine, &copies) } else { to_lines(target.machine, &copies) });

@@ -5,6 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nacre_proto::Errno;
+use nacre_proto::flags::{COMMAND_END, COMMAND_FREEZE, COMMAND_KILL, COMMAND_LIST};
+
 use super::client::{About, Collected, ask};
 use super::desk::END;
 use super::fork::target;
@@ -13,16 +16,6 @@ use super::arguments::{FreezeArguments, KillArguments, PsArguments};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::json::quote;
 
-/// Commands, as protocol `control` numbers them (user/proto/src/flags.rs).
-const LIST: u64 = 1;
-const FREEZE: u64 = 2;
-const KILL: u64 = 3;
-/// Flag: the environment does not go on.
-const ENDS: u64 = 1;
-/// Linux's errno of what nobody knows how to do.
-const ENOSYS: u32 = 38;
-/// Linux's errno of an environment that is not there.
-const ESRCH: u32 = 3;
 /// Time for which a machine may be silent when it is listed.
 const LIST_PATIENCE: Duration = Duration::from_secs(10);
 /// Time that a machine has for the whole of its list.
@@ -75,11 +68,11 @@ pub fn ps(arguments: &PsArguments) -> Outcome<i32> {
 
 fn list(name: &str) -> Outcome<Listed> {
     let mut text = Collected::new(Some(LIST_LIMIT));
-    let (about, errno) = ask(name, (LIST, 0, b""), Some(LIST_PATIENCE), |bytes| text.take(bytes))?;
+    let (about, errno) = ask(name, (COMMAND_LIST, 0, b""), Some(LIST_PATIENCE), |bytes| text.take(bytes))?;
     let text = String::from_utf8_lossy(&text.bytes);
     let mut rows: Vec<Row> = text.lines().map(|line| Row(line.split('\t').map(plain).collect())).collect();
     rows.sort_by_key(Row::place);
-    Ok(Listed { name: name.to_string(), about, rows, is_whole: errno == Some(0) || errno == Some(ENOSYS) })
+    Ok(Listed { name: name.to_string(), about, rows, is_whole: errno == Some(Errno(0)) || errno == Some(Errno::ENOSYS) })
 }
 
 /// A field without what would move the cursor: the guest is not trusted.
@@ -166,14 +159,14 @@ fn freeze_into(arguments: &FreezeArguments, partial: &Path) -> Outcome<u64> {
     let mut file = File::create(partial).context(Class::File, || format!("cannot write {}", partial.display()))?;
     let target = target(&arguments.name);
     let mut size = 0;
-    let (_, errno) = ask(target.machine, (FREEZE, target.flags | if arguments.end { ENDS } else { 0 }, b""), None, |bytes| {
+    let (_, errno) = ask(target.machine, (COMMAND_FREEZE, target.flags | if arguments.end { COMMAND_END } else { 0 }, b""), None, |bytes| {
         size += bytes.len() as u64;
         file.write_all(bytes)
     })?;
     match errno {
-        Some(0) if size > 0 => file.sync_all().context(Class::File, || format!("cannot write {}", partial.display())).map(|()| size),
-        Some(ENOSYS) => Err(Failure::new(Class::Usage, format!("nothing in the machine {} can be frozen", arguments.name)).remedy("start the program below `checkpoint`: nacre run checkpoint PROGRAM")),
-        Some(ESRCH) => Err(no_copy(&arguments.name)),
+        Some(Errno(0)) if size > 0 => file.sync_all().context(Class::File, || format!("cannot write {}", partial.display())).map(|()| size),
+        Some(Errno::ENOSYS) => Err(Failure::new(Class::Usage, format!("nothing in the machine {} can be frozen", arguments.name)).remedy("start the program below `checkpoint`: nacre run checkpoint PROGRAM")),
+        Some(Errno::ESRCH) => Err(no_copy(&arguments.name)),
         Some(_) => Err(Failure::new(Class::Guest, "the environment could not be frozen; the machine said why")),
         None => Err(Failure::new(Class::Guest, "the machine ended before the image was whole")),
     }
@@ -190,13 +183,14 @@ pub fn kill(arguments: &KillArguments) -> Outcome<i32> {
         return ask(&arguments.name, (END, 0, b""), None, |_| Ok(())).map(|_| 0);
     }
     let (signal, mut answer) = (arguments.signal.to_string(), Collected::new(Some(LIST_LIMIT)));
-    let (_, errno) = ask(target.machine, (KILL, target.flags | if arguments.now { ENDS } else { 0 }, signal.as_bytes()), Some(LIST_PATIENCE), |bytes| answer.take(bytes))?;
+    let flags = target.flags | if arguments.now { COMMAND_END } else { 0 };
+    let (_, errno) = ask(target.machine, (COMMAND_KILL, flags, signal.as_bytes()), Some(LIST_PATIENCE), |bytes| answer.take(bytes))?;
     match errno {
         // It may have ended by that.
-        Some(0) | None => Ok(0),
-        Some(ESRCH) if target.flags != 0 => Err(no_copy(&arguments.name)),
-        Some(ENOSYS) => Err(Failure::new(Class::Usage, format!("the machine {} has no processes", arguments.name)).remedy("end the machine with --now")),
-        Some(errno) => Err(Failure::new(Class::Guest, format!("the signal could not be sent (errno {errno})"))),
+        Some(Errno(0)) | None => Ok(0),
+        Some(Errno::ESRCH) if target.flags != 0 => Err(no_copy(&arguments.name)),
+        Some(Errno::ENOSYS) => Err(Failure::new(Class::Usage, format!("the machine {} has no processes", arguments.name)).remedy("end the machine with --now")),
+        Some(errno) => Err(Failure::new(Class::Guest, format!("the signal could not be sent ({errno})"))),
     }
 }
 
@@ -207,7 +201,7 @@ mod tests {
     fn listed() -> Listed {
         let rows = ["0\tmonitor\tprocess\t\t2097152\t-", "0/1\tprocess\tsh \x1b[2J\tS\t-\t1500000000"];
         let rows = rows.iter().map(|line| Row(line.split('\t').map(plain).collect())).collect();
-        Listed { name: "web".to_string(), about: About { pid: 4, command: vec!["process".to_string(), "sh".to_string()] }, rows, is_whole: true }
+        Listed { name: "web".to_string(), about: About { pid: 4, number: 1, command: vec!["process".to_string(), "sh".to_string()] }, rows, is_whole: true }
     }
 
     #[test]

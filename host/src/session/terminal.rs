@@ -86,7 +86,7 @@ impl Drop for Raw {
 }
 
 /// Brings back the mode from before.
-fn restore() {
+pub fn restore() {
     let before = BEFORE.lock().ok().and_then(|mut before| before.take());
     if let Some(before) = before {
         let _ = tcsetattr(stdin(), OptionalActions::Now, &before);

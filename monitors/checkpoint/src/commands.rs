@@ -61,6 +61,11 @@ impl Desk {
     pub fn answer(&self, number: u64, lines: &[u8]) -> Result<(), Errno> {
         self.attendance.as_ref().ok_or(Errno::ESRCH)?.answer(number, lines)
     }
+
+    /// Sends bytes as a part of an answer, all or none.
+    fn answer_whole(&self, number: u64, bytes: &[u8]) -> Result<(), Errno> {
+        self.attendance.as_ref().ok_or(Errno::ESRCH)?.answer_whole(number, bytes)
+    }
 }
 
 /// Seats within an environment.
@@ -163,8 +168,10 @@ impl Outside {
         let operation = commands.seats.taken(seat, number)?;
         match request.label() {
             control::answer::LABEL => {
-                let lines = if operation == COMMAND_LIST { record::within(&path, request.bytes()) } else { request.bytes().to_vec() };
-                commands.desk.answer(number, &lines)?;
+                match operation {
+                    COMMAND_LIST => commands.desk.answer(number, &record::within(&path, request.bytes()))?,
+                    _ => commands.desk.answer_whole(number, request.bytes())?,
+                }
                 none
             }
             control::done::LABEL => {

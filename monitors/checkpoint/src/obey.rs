@@ -9,10 +9,7 @@ use alloc::string::String;
 use nacre_control::{Command, attendance};
 use nacre_nest::command::complain;
 use nacre_proto::Errno;
-use nacre_proto::flags::{COMMAND_END, COMMAND_FORK, COMMAND_FREEZE, COMMAND_KILL, COMMAND_LIST, COMMAND_WAIT};
-
-/// Position in a command's flags of the number of the environment that it is for.
-const COPY_SHIFT: u32 = 32;
+use nacre_proto::flags::{COMMAND_END, COMMAND_FORK, COMMAND_FREEZE, COMMAND_KILL, COMMAND_LIST, COMMAND_WAIT, COPY_SHIFT};
 
 /// Carries out the commands that have come. True: nothing is to go on.
 pub fn obey(world: &mut World, has_figures: bool) -> bool {

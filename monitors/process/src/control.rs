@@ -1,93 +1,39 @@
 //! Commands of whoever runs the system: we answer for our processes, and pass on what is meant for
 //! a monitor that is one of them. Each process has at most one seat, which is its port for that.
 
+use crate::commands::{COMMANDED, CONTROL, DONE};
 use crate::manager::Manager;
 use crate::world::{FIRST, Sent};
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
-use nacre_abi::rights::REFERENCE_USE;
 use nacre_control::attendance::Told;
-use nacre_control::{Attendance, Command, Record, Seats, record};
+use nacre_control::{Attendance, Command, Record, record};
 use nacre_proto::control::{Server, answer, attend, done, next};
-use nacre_proto::flags::{COMMAND_KILL, COMMAND_LIST};
+use nacre_proto::flags::{COMMAND_EXEC, COMMAND_KILL, COMMAND_LIST, COMMAND_TAKEN};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, HandlerResult, Request, memory};
-use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference};
+use nacre_sys::Reference;
 
-/// Bit of the word of a process's port for commands.
-pub const CONTROL: u64 = 1 << 62;
-/// Word of the port at which we are told of commands.
-pub const COMMANDED: u64 = CONTROL | (CONTROL - 1);
 /// Place of all processes in our part of a list.
 const PLACE: &str = "0";
-/// Result of what was done as asked.
-const DONE: Errno = Errno(0);
-
-/// Our seat, if anybody gives commands, and those of our processes.
-#[derive(Default)]
-pub struct Commands {
-    outside: Option<Attendance>,
-    seats: Seats<Told>,
-    ports: BTreeMap<u64, OwnedPort>,
-}
-
-impl Commands {
-    /// Attends outside.
-    pub fn start(set: PortSet) -> Commands {
-        Commands { outside: Attendance::start(set, COMMANDED), ..Commands::default() }
-    }
-
-    fn outside(&self) -> Result<&Attendance, Errno> {
-        self.outside.as_ref().ok_or(Errno::ENOENT)
-    }
-
-    /// The service for a process. `ENOENT`: nobody gives commands.
-    pub fn service(&mut self, pid: u64, set: PortSet) -> Result<OwnedReference, Errno> {
-        self.outside()?;
-        if !self.ports.contains_key(&pid) {
-            self.ports.insert(pid, OwnedPort::new(CONTROL | pid, set)?);
-        }
-        let port = self.ports.get(&pid).ok_or(Errno::EIO)?;
-        Ok(port.new_reference(REFERENCE_USE)?)
-    }
-
-    /// The process has ended.
-    pub fn forget(&mut self, pid: u64) {
-        self.leave(pid);
-        self.ports.remove(&pid);
-    }
-
-    /// The process has left its seat. Its port stays: it may just have asked for it again.
-    pub fn leave(&mut self, pid: u64) {
-        for (number, result) in self.seats.leave(pid) {
-            self.end(number, result);
-        }
-    }
-
-    /// A command has been passed to all within.
-    fn end(&self, number: u64, result: Errno) {
-        if let Some(outside) = &self.outside {
-            outside.done(number, result);
-        }
-    }
-}
 
 impl Manager {
     /// Takes all commands that have come.
     pub(crate) fn commanded(&mut self) {
         while let Some(command) = self.commands.outside.as_ref().and_then(Attendance::take) {
             let number = command.number;
-            let done = match command.operation {
-                COMMAND_LIST => self.send_list(number).err(),
+            let over = match command.operation {
+                COMMAND_LIST => match self.send_list(number) {
+                    Ok(()) => self.commands.seats.post(command).map(|_| DONE),
+                    Err(errno) => Some(errno),
+                },
                 COMMAND_KILL => Some(self.kill_first(&command)),
-                _ => None,
+                COMMAND_EXEC..=COMMAND_TAKEN => match self.exec_command(&command) {
+                    Some(Errno::ENOSYS) => self.commands.seats.post(command),
+                    done => done,
+                },
+                _ => self.commands.seats.post(command),
             };
-            let over = done.or_else(|| {
-                let is_list = command.operation == COMMAND_LIST;
-                let result = self.commands.seats.post(command)?;
-                Some(if is_list { DONE } else { result })
-            });
             if let Some(result) = over {
                 self.commands.end(number, result);
             }
@@ -153,8 +99,11 @@ impl Server for Manager {
     fn answer(&mut self, request: &mut Request<'_>, command: u64, text: &[u8]) -> HandlerResult<answer::Output> {
         let pid = asker(request)?;
         let is_list = self.commands.seats.taken(pid, command)? == COMMAND_LIST;
-        let lines = if is_list { record::within(&format!("{PLACE}/{pid}"), text) } else { text.to_vec() };
-        self.commands.outside()?.answer(command, &lines)?;
+        let outside = self.commands.outside()?;
+        match is_list {
+            true => outside.answer(command, &record::within(&format!("{PLACE}/{pid}"), text))?,
+            false => outside.answer_whole(command, text)?,
+        }
         answer::Output::default().now()
     }
 

@@ -5,14 +5,18 @@
 
 extern crate alloc;
 
+mod commands;
 mod control;
+mod exec;
 pub mod manager;
 pub mod manifest;
 pub mod options;
 mod names;
 mod parents;
 mod serve;
+mod serve_streams;
 pub mod start;
+mod start_exec;
 mod times;
 mod serve_visits;
 mod visits;

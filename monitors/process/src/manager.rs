@@ -2,7 +2,9 @@
 //! its waiters. `world` decides all that happens to them. No call here waits for a process: the
 //! manager calls only its own parent and that one's services.
 
-use crate::control::{COMMANDED, CONTROL, Commands};
+use crate::commands::{COMMANDED, CONTROL, Commands};
+use crate::exec::Execs;
+use crate::exec::words::{self, STREAM};
 use crate::names::Names;
 use crate::parents::Parents;
 use crate::visits::Visits;
@@ -11,23 +13,24 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use nacre_abi::fault;
-use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
+use nacre_abi::{Code, fault};
+use nacre_abi::message::{MAX_BYTES, NO_REFERENCES, THREAD_ENDED};
 use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_nest::host::{Exception, keep, keep_and_watch, reflected, thread_state};
 use nacre_nest::{Child, ChildPool, Services};
 use nacre_proto::flags::{TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW, WNOHANG};
 use nacre_proto::process::{released, wait};
 use nacre_proto::server::{self, Output};
-use nacre_proto::{Errno, Event, Request, ServerEndpoint, control, memory, parent, process, segment};
+use nacre_proto::{Errno, Event, Request, ServerEndpoint, control, file, memory, parent, process, segment, terminal};
+use nacre_rt::Arguments;
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, PortSet, Reference, Space, Span, Status, Thread, ipc};
 
 /// Bit of a port's word: the port is that of a session's terminal.
 const TERMINAL: u64 = 1 << 63;
 /// Maximum of threads of a process that wait for children.
 const MAX_WAITERS: usize = 64;
-/// Maximum of bytes of a message.
-const CAPACITY: usize = 4096;
+/// Bits of words of ports that are not the port of a process.
+const OTHERS: u64 = TERMINAL | CONTROL | STREAM;
 /// Keys and changes of a terminal, and the signals that they are.
 const KEYS: [(u64, u64); 5] = [(TERMINAL_INTERRUPT, 2), (TERMINAL_QUIT, 3), (TERMINAL_SUSPEND, 20), (TERMINAL_HANGUP, 1), (TERMINAL_WINDOW, 28)];
 /// Events that a terminal is to report.
@@ -37,7 +40,7 @@ pub const EVENTS: u64 = TERMINAL_INTERRUPT | TERMINAL_QUIT | TERMINAL_SUSPEND | 
 pub enum Life {
     /// Process without an environment: it is fresh, or has ended.
     None,
-    /// The first one, as it was made.
+    /// Environment that we have made, as it was made.
     First(Box<Child<Services>>),
     /// Environment that a library has made in the manager's memory.
     Made {
@@ -114,6 +117,10 @@ pub struct Manager {
     pub(crate) pool: OwnedReference,
     pub(crate) bodies: BTreeMap<u64, ProcessEntry>,
     pub(crate) commands: Commands,
+    /// Processes that a person has started from outside.
+    pub(crate) execs: Execs,
+    /// Arguments and environment of ours: such a process has the same environment.
+    pub(crate) arguments: Arguments,
     /// Ports at which the terminals of sessions report keys.
     terminals: BTreeMap<u64, OwnedPort>,
     pub(crate) parents: Parents,
@@ -210,11 +217,11 @@ impl ProcessEntry {
 
 impl Manager {
     /// A manager with the body of the first process, which lives nowhere yet.
-    pub fn new(world: World, shared: Shared, pool: OwnedReference) -> Result<Manager, Errno> {
+    pub fn new(world: World, shared: Shared, pool: OwnedReference, arguments: Arguments) -> Result<Manager, Errno> {
         let set = OwnedPortSet::new()?;
         let bodies = BTreeMap::from([(FIRST, ProcessEntry::new(FIRST, &set)?)]);
         let commands = Commands::start(set.handle());
-        Ok(Manager { world, shared, pool, bodies, commands, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None })
+        Ok(Manager { world, shared, pool, bodies, commands, execs: Execs::default(), arguments, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None })
     }
 
     /// The set of all ports.
@@ -257,25 +264,31 @@ impl Manager {
         Ok(reference)
     }
 
-    /// The first process runs.
-    pub fn begin_first(&mut self, child: Child<Services>, flags: u64, name: &[u8]) -> Result<(), Errno> {
+    /// A process of which a child was made runs.
+    pub fn begin_program(&mut self, pid: u64, child: Child<Services>, flags: u64, name: &[u8]) -> Result<(), Errno> {
         let visited = child.visited();
-        let body = self.bodies.get_mut(&FIRST).ok_or(Errno::ESRCH)?;
+        let body = self.bodies.get_mut(&pid).ok_or(Errno::ESRCH)?;
         body.live(Life::First(Box::new(child)), visited)?;
-        self.world.begin(FIRST, flags, 0)?;
-        self.world.set_name(FIRST, name)?;
-        self.bodies.get(&FIRST).ok_or(Errno::ESRCH)?.start();
+        self.world.begin(pid, flags, 0)?;
+        self.world.set_name(pid, name)?;
+        self.bodies.get(&pid).ok_or(Errno::ESRCH)?.start();
         Ok(())
     }
 
     /// Serves until the first process has ended: its status, as `parent.exit` has it.
     pub fn run(&mut self) -> Result<u64, Status> {
-        let mut endpoint = ServerEndpoint::new(CAPACITY).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
+        let mut endpoint = ServerEndpoint::new(MAX_BYTES as usize).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
         loop {
-            let event = endpoint.next(self.set.handle().address(), nacre_sys::FOREVER)?;
-            self.handle(event);
+            match endpoint.next(self.set.handle().address(), self.execs.patience()) {
+                Ok(event) => self.handle(event),
+                Err(status) if status.code() == Some(Code::TimedOut) => {}
+                Err(status) => return Err(status),
+            }
+            self.carry_out();
+            self.execs_go_on();
             self.carry_out();
             if let Some(status) = self.over {
+                self.execs_end();
                 self.bodies.clear();
                 return Ok(if status & 0x7f == 0 { status >> 8 } else { 256 + (status & 0xff) });
             }
@@ -285,8 +298,10 @@ impl Manager {
     fn handle(&mut self, event: Event<'_>) {
         match event {
             Event::Request(mut request) => match request.protocol() {
-                parent::NUMBER if request.word() & CONTROL == 0 => parent::dispatch(self, &mut request),
-                process::NUMBER if request.word() & CONTROL == 0 => process::dispatch(self, &mut request),
+                parent::NUMBER if request.word() & OTHERS == 0 => parent::dispatch(self, &mut request),
+                process::NUMBER if request.word() & OTHERS == 0 => process::dispatch(self, &mut request),
+                file::NUMBER if request.word() & OTHERS == STREAM => file::dispatch(self, &mut request),
+                terminal::NUMBER if request.word() & OTHERS == STREAM => request.refuse(Errno::ENOTTY),
                 control::NUMBER => control::dispatch(self, &mut request),
                 _ => request.refuse(Errno::ENOSYS),
             },
@@ -295,6 +310,11 @@ impl Manager {
             Event::Notification { word, bits } if word & TERMINAL != 0 => self.terminal_event(word & !TERMINAL, bits),
             Event::Notification { word: COMMANDED, .. } => self.commanded(),
             Event::Notification { word, .. } if word & CONTROL != 0 => self.commands.leave(word & !CONTROL),
+            Event::Notification { word, bits } if word & STREAM != 0 => {
+                if let Some(exec) = self.execs.all.get_mut(&words::number(word)) {
+                    exec.notified(word, bits, &self.commands);
+                }
+            }
             Event::Notification { word, bits } if bits & (NO_REFERENCES | THREAD_ENDED) != 0 => self.world.lost(word),
             Event::Notification { .. } => {}
         }

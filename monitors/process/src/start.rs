@@ -93,10 +93,10 @@ fn device(terminal: &OwnedReference) -> u64 {
     known.map(|status| status.rdevice).filter(|device| terminal_number(*device).is_some()).unwrap_or(CONSOLE)
 }
 
-fn manager(options: &Options<'_>, pools: &ProcessPools) -> Result<Manager, Errno> {
+fn manager(options: &Options<'_>, pools: &ProcessPools, arguments: &Arguments) -> Result<Manager, Errno> {
     let shared = shared(&pools.data)?;
     let own = own_terminal(&shared);
-    let mut manager = Manager::new(World::new(options.limits, own.as_ref().map(device)), shared, copy(&pools.objects)?)?;
+    let mut manager = Manager::new(World::new(options.limits, own.as_ref().map(device)), shared, copy(&pools.objects)?, *arguments)?;
     if let Some(terminal) = own {
         let port = manager.add_terminal(FIRST)?;
         // A terminal that cannot tell of keys does with them what it did before.
@@ -111,16 +111,18 @@ fn names(command: &[&[u8]]) -> Vec<u8> {
     [stage::short_name(command)].iter().chain(command).flat_map(|word| word.iter().copied().chain([0])).collect()
 }
 
-fn begin(manager: &mut Manager, command: &[&[u8]], arguments: &Arguments) -> Result<(), SpawnError> {
+/// Begins a process that has been reserved, with a program of the search path.
+pub(crate) fn begin(manager: &mut Manager, pid: u64, command: &[&[u8]]) -> Result<(), SpawnError> {
     let own = |doing| move |errno| SpawnError::Service(doing, errno);
     let files = copy(&manager.shared.files).map_err(own("finding the files"))?;
     let pool = copy(&manager.pool).map_err(own("finding memory"))?;
-    let port = manager.port(FIRST).map_err(own("making its port"))?;
+    let port = manager.port(pid).map_err(own("making its port"))?;
     let ports = Ports { parent: port.handle(), keeper: Reference::NONE };
     let mut services = Services::new(files, pool);
     services.set_data_pool(copy(&manager.shared.memory).map_err(own("finding memory for data"))?);
-    let child = search::spawn(&mut services, command, FIRST, arguments, ports)?;
-    manager.begin_first(child, BEGIN_PROGRAM, &names(command)).map_err(own("starting it"))
+    let arguments = manager.arguments;
+    let child = search::spawn(&mut services, command, pid, &arguments, ports)?;
+    manager.begin_program(pid, child, BEGIN_PROGRAM, &names(command)).map_err(own("starting it"))
 }
 
 /// Memory for all processes, out of ours: what they take of it, we still have what we need
@@ -131,8 +133,8 @@ fn pools() -> Result<ProcessPools, SpawnError> {
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<u64, (String, i32)> {
     let pools = pools().map_err(|refusal| (format!("cannot start: {refusal}"), FAILED))?;
-    let mut manager = manager(options, &pools).map_err(|errno| (format!("cannot start: {errno}"), FAILED))?;
-    begin(&mut manager, &options.command, arguments)
+    let mut manager = manager(options, &pools, arguments).map_err(|errno| (format!("cannot start: {errno}"), FAILED))?;
+    begin(&mut manager, FIRST, &options.command)
         .map_err(|refusal| (format!("cannot run {}: {refusal}", stage::name(&options.command)), refusal.exit_status() as i32))?;
     let status = manager.run().map_err(|status| (format!("cannot receive: {status:?}"), FAILED))?;
     end_channels();

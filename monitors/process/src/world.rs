@@ -3,8 +3,9 @@
 //! waiters is a list of [`Effect`]s, which the manager carries out after each operation.
 //!
 //! A process is fresh (created, lives nowhere), running, or ended; one that has ended stays until
-//! its parent has waited for it. Every process but the first has a parent that has not ended; no
-//! number means two things at a time, as process, thread, group or session.
+//! its parent has waited for it. Every process has a parent that has not ended, but for the first
+//! one and those that a person has started from outside; no number means two things at a time, as
+//! process, thread, group or session.
 //!
 //! A fresh process is a reservation of its maker. `begin` commits it. `abandon`, the last reference
 //! to its port, the maker's end and the maker's `exec` abort it: an aborted process leaves no
@@ -13,6 +14,7 @@
 mod change;
 mod domains;
 mod end;
+mod from_outside;
 mod groups;
 mod limits;
 mod priorities;
@@ -116,10 +118,24 @@ pub struct Traits {
     pub most_processors: u64,
 }
 
+impl Traits {
+    /// Traits of a process that has no parent.
+    const USUAL: Traits = Traits {
+        ignored: 0,
+        child_flags: 0,
+        identity: [0; 3],
+        user_group: 0,
+        most_processes: u64::MAX,
+        most_signals: MAX_SIGNALS,
+        priority: USUAL_PRIORITY,
+        most_processors: u64::MAX,
+    };
+}
+
 /// One process.
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// Parent, or 0 for the first process.
+    /// Parent, or 0 for the first process and those that were started from outside.
     pub parent: u64,
     /// Process group.
     pub group: u64,
@@ -185,16 +201,6 @@ impl World {
     /// A world with its first process, which is fresh, leads its session, and may have its
     /// terminal, which is this device.
     pub fn new(limits: Limits, terminal: Option<u64>) -> World {
-        let traits = Traits {
-            ignored: 0,
-            child_flags: 0,
-            identity: [0; 3],
-            user_group: 0,
-            most_processes: u64::MAX,
-            most_signals: MAX_SIGNALS,
-            priority: USUAL_PRIORITY,
-            most_processors: u64::MAX,
-        };
         let mut world = World {
             processes: BTreeMap::new(),
             terminals: BTreeMap::new(),
@@ -205,7 +211,7 @@ impl World {
             last_number: FIRST,
             last_domain: 0,
         };
-        world.processes.insert(FIRST, Process::new(0, (FIRST, FIRST), 0, traits));
+        world.processes.insert(FIRST, Process::new(0, (FIRST, FIRST), 0, Traits::USUAL));
         if let Some(device) = terminal {
             world.terminals.insert(FIRST, Terminal { device, foreground: FIRST });
         }

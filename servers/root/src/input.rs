@@ -171,7 +171,7 @@ pub enum Control {
 }
 
 /// Maximum length of a line of control: a command and its text, two digits a byte.
-const MAX_LINE: usize = 4096;
+const MAX_LINE: usize = 32 << 10;
 
 /// Collects lines of control.
 #[derive(Default)]
@@ -251,6 +251,6 @@ mod tests {
         assert_eq!(feed(b"resize 3\nresize 70000 1\nwhat\n\ninterrupt\n"), [Control::Interrupt]);
         let command = Command { number: 7, operation: 1, flags: 0, ticket: 0, text: b"a\xff".to_vec() };
         assert_eq!(feed(b"command 7 1 0 61ff\ncommand 7 1 0 6\ncommand 7 1\ncancel 7\n"), [Control::Command(command), Control::Cancel(7)]);
-        assert_eq!(feed(&[b'x'; 10_000]), []);
+        assert_eq!(feed(&[b'x'; 100_000]), []);
     }
 }

@@ -44,6 +44,11 @@ impl Attendance {
         Ok(())
     }
 
+    /// Sends bytes as a part of an answer, all of them or none. They are not more than [`PART`].
+    pub fn answer_whole(&self, number: u64, bytes: &[u8]) -> Result<(), Errno> {
+        control::answer(self.seat.handle(), number, bytes).map(|_| ())
+    }
+
     /// A command is done.
     pub fn done(&self, number: u64, result: Errno) {
         // Who does not wait for it any more need not hear of it.

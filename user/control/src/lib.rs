@@ -5,6 +5,7 @@
 extern crate alloc;
 
 pub mod attendance;
+pub mod exec;
 pub mod record;
 pub mod seats;
 

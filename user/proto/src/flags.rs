@@ -34,6 +34,11 @@ table! {
     COMMAND_FREEZE = 2 of 0xffff_ffff_ffff_ffff, "Freezes the outermost environment that can be frozen; the answer is its image.";
     COMMAND_KILL = 3 of 0xffff_ffff_ffff_ffff, "Sends a signal, by its number in the text, to the first process of the outermost world. With `COMMAND_END`, an environment that can be copied ends by force.";
     COMMAND_FORK = 4 of 0xffff_ffff_ffff_ffff, "Makes copies of the outermost environment that can be frozen. Text: their number, in decimal digits; behind a newline what they read from the console, and then the end. The answer has a line for each copy: its number, `started`, `-`.";
+    COMMAND_EXEC = 5 of 0xffff_ffff_ffff_ffff, "Starts a process in the outermost world. Text: its words, each with a zero behind it; with `COMMAND_TERMINAL` the first one is the rows and columns of its terminal. The answer is frames (`user/control/src/exec.rs`): what the process writes, and how it ended. It ends when the process has ended, and the process ends when nobody waits for the answer any more.";
+    COMMAND_INPUT = 6 of 0xffff_ffff_ffff_ffff, "Input of a process. Text: the number of the command that started it, in decimal digits, a newline, and bytes; none: the end. It is done when there is room for more. `EPIPE`: the process reads no more.";
+    COMMAND_SIGNAL = 7 of 0xffff_ffff_ffff_ffff, "Sends a signal to the group of a process, or, if it is `SIGKILL`, to its session. Text: number of the command that started it, a newline, and the signal, both in decimal digits.";
+    COMMAND_WINDOW = 8 of 0xffff_ffff_ffff_ffff, "Sets the size of a process's terminal. Text: the number as above, a newline, rows, a space, and columns.";
+    COMMAND_TAKEN = 9 of 0xffff_ffff_ffff_ffff, "Says that output has been taken, so that more may come. Text: the number as above, a newline, and how many bytes.";
 }
 
 table! {
@@ -41,8 +46,12 @@ table! {
     COMMAND_FLAGS:
     COMMAND_END = 1, "The environment does not go on afterwards.";
     COMMAND_WAIT = 2, "The answer ends when all copies have ended. Another line for each: its number, `ended`, its status.";
+    COMMAND_TERMINAL = 4, "The process has a terminal of its own.";
     COMMAND_COPY = 0xffff_ffff_0000_0000, "Number of the copy that is meant; 0: the original.";
 }
+
+/// Position in the flags of a command of the number of the copy that is meant.
+pub const COPY_SHIFT: u32 = COMMAND_COPY.trailing_zeros();
 
 table! {
     /// Kinds of report.

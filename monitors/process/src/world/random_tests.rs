@@ -22,7 +22,7 @@ fn check(world: &World) {
     for (pid, process) in &world.processes {
         assert!(numbers.insert(*pid) && process.threads.iter().all(|thread| numbers.insert(*thread)), "a number means two things");
         let parent = world.processes.get(&process.parent);
-        assert!(*pid == FIRST && process.parent == 0 || parent.is_some_and(|parent| !parent.has_ended()), "{pid} has no living parent");
+        assert!(process.parent == 0 && process.session == *pid || parent.is_some_and(|parent| !parent.has_ended()), "{pid} has no living parent");
         assert!(process.stopped.is_none() || !process.has_ended());
         assert!(process.queue.is_empty() || !process.has_ended());
         let leader = world.processes.get(&process.session);
@@ -38,7 +38,7 @@ fn act(world: &mut World, random: &mut Random) {
     let pid = 1 + random.below(40);
     let other = random.below(40);
     let options = [WEXITED, WEXITED | WUNTRACED | WCONTINUED, WEXITED | WNOWAIT][random.below(3) as usize];
-    let result: Result<(), Errno> = match random.below(16) {
+    let result: Result<(), Errno> = match random.below(17) {
         0..=2 => world.create(pid, if random.below(4) == 0 { random.below(70) } else { 17 }).map(drop),
         // The first one never takes a default effect: its end ends all.
         3 | 4 => world.begin(pid, random.below(4) | if pid == FIRST { BEGIN_ATTENDS } else { 0 }, random.below(1 << 20)),
@@ -55,6 +55,10 @@ fn act(world: &mut World, random: &mut Random) {
         12 => world.thread_create(pid).and_then(|thread| if other % 2 == 0 { world.thread_end(pid, thread) } else { Ok(()) }),
         13 => world.set_stopped(pid, [0, 19, 20][random.below(3) as usize]),
         14 => world.terminal_acquire(pid, other % 3, other % 2 == 0).map(drop).or_else(|_| world.foreground_set(pid, other)),
+        15 => {
+            world.forget_from_outside(other);
+            world.create_from_outside().map(drop)
+        }
         _ if pid != FIRST => Ok(world.lost(pid)),
         _ => world.family(pid, random.below(30), other % 2 == 0),
     };
