@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::control::arguments::{ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, PsArguments};
+use crate::control::arguments::{ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, PsArguments};
 use crate::failure::STATUSES;
 use crate::store;
 
@@ -79,6 +79,8 @@ pub enum Task {
     /// Start a process in a machine that runs, joined to this command, and end with its status
     #[command(after_help = EXEC_EXAMPLES)]
     Exec(ExecArguments),
+    /// Show the last output of a machine's program
+    Logs(LogsArguments),
     /// Send a signal to a machine's first process, or end the machine
     Kill(KillArguments),
     /// Show what is in an image

@@ -6,5 +6,6 @@ pub mod desk;
 pub mod exec;
 pub mod fork;
 pub mod image;
+pub mod log;
 pub mod names;
 pub mod tasks;

@@ -34,7 +34,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use cli::{Cli, Task};
-use control::{exec, fork, image, tasks};
+use control::{exec, fork, image, log, tasks};
 use failure::{Class, Outcome};
 use tree::Tree;
 
@@ -63,6 +63,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
         Task::Freeze(arguments) => return tasks::freeze(arguments),
         Task::Fork(arguments) => return fork::fork(arguments),
         Task::Exec(arguments) => return exec::exec(arguments),
+        Task::Logs(arguments) => return log::logs(arguments),
         Task::Kill(arguments) => return tasks::kill(arguments),
         Task::ImageInfo(arguments) => return image::image_info(arguments),
         _ => {}

@@ -138,10 +138,11 @@ fn attend(machine: &Machine, limits: Limits, facts: Facts, commands: Option<(&na
         .context(Class::Internal, || "cannot listen for signals".to_string())?;
     // A program's errors are bytes like its output, unless they land on a terminal in raw mode.
     let raw_errors = facts.is_terminal && io::stderr().is_terminal();
+    let log = limits.desk.log.clone();
     let streams = Streams {
         input: Box::new(io::stdin()),
-        output: Box::new(io::stdout()),
-        errors: if raw_errors { Box::new(Lines::new(io::stderr(), true)) } else { Box::new(io::stderr()) },
+        output: Box::new(log.tee(io::stdout())),
+        errors: if raw_errors { Box::new(log.tee(Lines::new(io::stderr(), true))) } else { Box::new(log.tee(io::stderr())) },
         messages: Box::new(Lines::new(io::stderr(), raw_errors)),
         is_terminal: facts.is_terminal,
         ports: Vec::new(),
@@ -155,6 +156,7 @@ fn attend(machine: &Machine, limits: Limits, facts: Facts, commands: Option<(&na
     thread::spawn(move || signals.forever().for_each(|signal| tell_signal(signal, &events)));
     let result = session.wait();
     drop(raw);
+    log.end();
     result
 }
 

@@ -123,6 +123,21 @@ fn a_process_is_started_below_other_monitors() {
 }
 
 #[test]
+fn the_last_output_is_shown_and_followed() {
+    let machine = Machine::start("logs", &["process"], "read line; echo got $line");
+    let mut following = nacre().args(["logs", "--follow", &machine.name]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 3];
+    following.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"up\n");
+    let shown = nacre().args(["logs", &machine.name]).output().unwrap();
+    assert_eq!((shown.status.code(), &*shown.stdout), (Some(0), &b"up\n"[..]));
+    machine.running.stdin.as_ref().unwrap().write_all(b"one\n").unwrap();
+    let mut rest = String::new();
+    following.stdout.as_mut().unwrap().read_to_string(&mut rest).unwrap();
+    assert_eq!((&*rest, following.wait().unwrap().code()), ("got one\n", Some(0)));
+}
+
+#[test]
 fn what_cannot_be_is_said_in_a_sentence() {
     let output = nacre().args(["exec", "nobody", "ls"]).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();

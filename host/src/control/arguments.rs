@@ -66,6 +66,17 @@ pub struct ExecArguments {
     pub command: Vec<OsString>,
 }
 
+/// Arguments of `logs`.
+#[derive(Args, Debug)]
+pub struct LogsArguments {
+    /// The machine
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Go on with what comes, until the machine ends
+    #[arg(short, long)]
+    pub follow: bool,
+}
+
 /// Arguments of `kill`.
 #[derive(Args, Debug)]
 pub struct KillArguments {

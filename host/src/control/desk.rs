@@ -15,6 +15,7 @@ use std::time::Duration;
 use nacre_control::exec::about_text;
 use nacre_proto::flags::{COMMAND_COPY, COMMAND_EXEC, COMMAND_SIGNAL};
 
+use super::log::{FOLLOWS, LOGS, Log};
 use super::names::Named;
 use crate::failure::{Class, Context, Outcome};
 use crate::session::Event;
@@ -33,7 +34,11 @@ const MAX_PIECES: usize = 1024;
 /// Connections that wait for answers, by the numbers of their commands. Each has a thread that
 /// writes to it, so one that is slow keeps no other waiting.
 #[derive(Clone, Debug, Default)]
-pub struct Desk(Arc<Mutex<BTreeMap<u64, SyncSender<Vec<u8>>>>>);
+pub struct Desk {
+    waiting: Arc<Mutex<BTreeMap<u64, SyncSender<Vec<u8>>>>>,
+    /// Output of the program.
+    pub log: Log,
+}
 
 impl Desk {
     /// Takes commands from a socket from now on, until this process ends.
@@ -67,8 +72,12 @@ impl Desk {
             events.send(Event::Signal(signal_hook::consts::SIGTERM)).ok()?;
             return Some(());
         }
+        if operation == LOGS {
+            stream.write_all(about_line(about, number).as_bytes()).ok()?;
+            return self.log.send(&mut stream, flags & FOLLOWS != 0).ok();
+        }
         // Whoever knows the number says more about this command, which has to come first.
-        let mut waiting = self.0.lock().ok()?;
+        let mut waiting = self.waiting.lock().ok()?;
         events.send(Event::Control(format!("command {number} {operation} {flags} {text}\n"))).ok()?;
         // Whoever has gone is noticed below.
         let _ = stream.write_all(about_line(about, number).as_bytes());
@@ -76,7 +85,7 @@ impl Desk {
         drop(waiting);
         // Nothing more is said: the end means that nobody waits any more.
         let _ = lines.into_inner().into_inner().read(&mut [0]);
-        if self.0.lock().ok()?.remove(&number).is_some() {
+        if self.waiting.lock().ok()?.remove(&number).is_some() {
             if operation == COMMAND_EXEC {
                 // First, since nobody has the process any more once the command is taken back.
                 events.send(Event::Control(kill_line(number, flags))).ok()?;
@@ -94,16 +103,16 @@ impl Answers for Desk {
     }
 
     fn write(&self, number: u64, bytes: &[u8]) {
-        let known = self.0.lock().ok().and_then(|waiting| waiting.get(&number).cloned());
+        let known = self.waiting.lock().ok().and_then(|waiting| waiting.get(&number).cloned());
         let is_gone = known.is_some_and(|pieces| pieces.send(bytes.to_vec()).is_err());
-        if is_gone && let Ok(mut waiting) = self.0.lock() {
+        if is_gone && let Ok(mut waiting) = self.waiting.lock() {
             waiting.remove(&number);
         }
     }
 
     fn done(&self, number: u64, errno: u64) {
         self.write(number, format!("done {errno}\n").as_bytes());
-        if let Ok(mut waiting) = self.0.lock() {
+        if let Ok(mut waiting) = self.waiting.lock() {
             waiting.remove(&number);
         }
     }
@@ -181,7 +190,7 @@ mod tests {
 
     #[test]
     fn nonsense_reaches_no_guest() {
-        for line in [&b"\n"[..], b"1\n", b"x 0\n", b"1 0 zz\n", b"1 0 123\n", b"1 0 61\rcommand 9 9 9\n", &[b'9'; 5000]] {
+        for line in [&b"\n"[..], b"1\n", b"x 0\n", b"1 0 zz\n", b"1 0 123\n", b"1 0 61\rcommand 9 9 9\n", &[b'9'; 50_000]] {
             let said = ask(&Desk::default(), line).0;
             assert!(said.iter().all(|line| line.lines().count() == 1 && line.starts_with("command 7 1 0 61")), "{said:?}");
         }

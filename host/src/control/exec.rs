@@ -4,6 +4,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::thread;
+use std::time::Duration;
 
 use nacre_control::exec::{self as protocol, Frames, MAX_TEXT, Start, about_text};
 use nacre_proto::Errno;
@@ -25,6 +26,8 @@ const END_OF_INPUT: u8 = 4;
 const PIECE: usize = MAX_TEXT - 24;
 /// Number of bytes of output after which the machine is told that they have been taken.
 const ENOUGH: usize = 16 << 10;
+/// Pause before a command is given again for which there was no room.
+const PAUSE: Duration = Duration::from_millis(10);
 /// Status of a process that was killed by signal N, less N, as the machine tells it.
 const BY_SIGNAL: u32 = 256;
 
@@ -95,7 +98,14 @@ fn join(mut started: Started, text: &[u8], signals: Signals) -> Outcome<Result<E
 impl Started {
     /// Says something about the process. The machine's answer; none if it has ended.
     fn say(&self, operation: u64, rest: &[u8]) -> Option<Errno> {
-        ask(&self.machine, (operation, self.flags, &about_text(self.number, rest)), None, |_| Ok(())).ok()?.1
+        let text = about_text(self.number, rest);
+        loop {
+            match ask(&self.machine, (operation, self.flags, &text), None, |_| Ok(())).ok()?.1 {
+                // Too many commands are on their way at once.
+                Some(Errno::EAGAIN) => thread::sleep(PAUSE),
+                errno => return errno,
+            }
+        }
     }
 
     /// Carries input and signals from now on.

@@ -12,7 +12,7 @@ use nacre_proto::flags::COMMAND_LIST;
 /// Maximum number of seats.
 const MAX_SEATS: usize = 64;
 /// Maximum number of commands on their way.
-const MAX_COMMANDS: usize = 16;
+const MAX_COMMANDS: usize = 128;
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,7 +207,7 @@ mod tests {
         let rings = Cell::new(0);
         let mut seats = Seats::default();
         let sat = (0..100).filter(|seat| seats.sit(*seat, Count(&rings)).is_ok()).count();
-        let posted = (0..100).filter(|number| seats.post(command(*number, COMMAND_LIST)).is_none()).count();
+        let posted = (0..1000).filter(|number| seats.post(command(*number, COMMAND_LIST)).is_none()).count();
         assert_eq!((sat, posted), (MAX_SEATS, MAX_COMMANDS));
     }
 }
