@@ -3,6 +3,7 @@
 mod again;
 mod environment;
 mod fixture;
+mod guests;
 mod layers;
 mod memory;
 mod messages;
@@ -40,6 +41,7 @@ const OPERATIONS: &[Operation<Fixture>] = &[
     Operation { name: "port_create_destroy", entries: 2, run: objects::port },
     Operation { name: "reference_create_destroy", entries: 2, run: objects::reference },
     Operation { name: "reference_create_destroy_page", entries: 2, run: objects::lonely_reference },
+    Operation { name: "guest_exit", entries: 1, run: guests::exit },
     Operation { name: "environment_list", entries: 2, run: environment::list },
     Operation { name: "environment_destroy", entries: 1, run: environment::destroy },
     Operation { name: "move_port", entries: 1, run: environment::move_port },

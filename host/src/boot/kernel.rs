@@ -15,17 +15,31 @@ pub fn kernel(tree: &Tree) -> Outcome<PathBuf> {
     if let Some(kernel) = find_kernel(&folder) {
         return Ok(kernel);
     }
-    fs::create_dir_all(&folder).context(Class::File, || format!("cannot make {}", folder.display()))?;
+    // Others may fetch it at the same time, or be interrupted: whole or not at all.
+    let fresh = tree.target(&format!("linux-{}", std::process::id()));
+    let fetched = fetch(&fresh);
+    if fetched.is_ok() && fs::rename(&fresh, &folder).is_err() && find_kernel(&folder).is_none() {
+        let _ = fs::remove_dir_all(&folder);
+        fs::rename(&fresh, &folder).context(Class::File, || format!("cannot make {}", folder.display()))?;
+    }
+    let _ = fs::remove_dir_all(&fresh);
+    let package = fetched?;
+    find_kernel(&folder).ok_or_else(|| Failure::new(Class::Machine, format!("{package} holds no kernel")))
+}
+
+/// Downloads the package and extracts it into a folder that nobody else uses; its name.
+fn fetch(folder: &Path) -> Outcome<String> {
+    fs::create_dir_all(folder).context(Class::File, || format!("cannot make {}", folder.display()))?;
     let package = package_name()?;
     eprintln!("nacre: downloading Debian's package {package} (not installing it)");
     let mut download = Command::new("apt-get");
-    download.args(["download", "--quiet", &package]).current_dir(&folder);
+    download.args(["download", "--quiet", &package]).current_dir(folder);
     run(download)?;
-    let file = packages(&folder).ok_or_else(|| Failure::new(Class::Machine, format!("apt-get downloaded no {package}")))?;
+    let file = packages(folder).ok_or_else(|| Failure::new(Class::Machine, format!("apt-get downloaded no {package}")))?;
     let mut extract = Command::new("dpkg-deb");
-    extract.arg("--extract").arg(file).arg(&folder);
+    extract.arg("--extract").arg(file).arg(folder);
     run(extract)?;
-    find_kernel(&folder).ok_or_else(|| Failure::new(Class::Machine, format!("{package} holds no kernel")))
+    Ok(package)
 }
 
 fn find_kernel(folder: &Path) -> Option<PathBuf> {

@@ -46,7 +46,7 @@ pub struct Stack {
 const MAX_SCRIPTS: usize = 5;
 
 /// Option of machines that names a kernel.
-const KERNEL_OPTION: &str = "--kernel";
+const KERNEL_OPTION: &[u8] = b"--kernel";
 
 /// The monitor that makes processes.
 const WORLD: &str = "process";
@@ -103,7 +103,8 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
         at = match (monitor, several) {
             (Some(monitor), _) if monitor.programs == Programs::Guest => {
                 let behind = skip_options(monitor, command, at + 1, &mut named)?;
-                stack.needs_kernel |= !command[at..behind].iter().any(|word| word == KERNEL_OPTION);
+                let (given, ..) = monitors::options(monitor, &command[at + 1..]);
+                stack.needs_kernel |= !given.iter().any(|option| option.name == KERNEL_OPTION);
                 match several {
                     Some(several) => next_program(several, command, behind, &mut named)?,
                     None => break,

@@ -21,6 +21,11 @@ impl<M: Machine> Kernel<M> {
         caller.set_register(register::PROGRAM_COUNTER, caller.register(register::PROGRAM_COUNTER).wrapping_sub(CALL_INSTRUCTION));
     }
 
+    /// Puts a thread that stands at its call behind it, as it was when it entered.
+    pub(crate) fn unwind(&self, caller: Thread<'_>) {
+        caller.set_register(register::PROGRAM_COUNTER, caller.register(register::PROGRAM_COUNTER).wrapping_add(CALL_INSTRUCTION));
+    }
+
     /// Lets a thread that stands at a call be past it.
     #[inline(always)]
     pub(crate) fn pass_call(&self, thread: Thread<'_>, status: Status) {

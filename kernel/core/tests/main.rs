@@ -8,6 +8,7 @@ mod ended;
 mod export;
 mod faults;
 mod given;
+mod guests;
 mod hostile;
 mod ipc;
 mod regressions;

@@ -74,13 +74,13 @@ fn read(is_terminal: usize) {
             Ok(reply) if reply.count != 0 => reply.count as usize,
             // A terminal tells that there is no more by a key; in the middle of a line the first
             // ends that.
-            _ => return SHARED.type_bytes(if last == b'\n' { &[END] } else { &[END, END] }),
+            _ => return SHARED.type_bytes(if last == b'\n' { &[END] } else { &[END, END] }, true),
         };
         let typed = &bytes[..count.min(PIECE)];
         if is_terminal != 0 && typed.contains(&LEAVE) {
             return SHARED.end();
         }
         last = typed.last().copied().unwrap_or(last);
-        SHARED.type_bytes(typed);
+        SHARED.type_bytes(typed, is_terminal == 0);
     }
 }

@@ -11,6 +11,8 @@ pub const DEBUG_WRITES: u64 = 0x30;
 pub const EXCEPTIONS: u64 = 0x40;
 /// The guest takes interrupts.
 pub const WINDOW: u64 = 0x64;
+/// RDPMC.
+pub const COUNTER: u64 = 0x6f;
 /// RDTSC.
 pub const TIME: u64 = 0x6e;
 /// CPUID.
@@ -43,8 +45,6 @@ pub const PROTECTION: u8 = 13;
 pub const VALID: u64 = 1 << 31;
 const EXCEPTION: u64 = 3 << 8;
 const HAS_ERROR: u64 = 1 << 11;
-/// Type of an instruction that interrupts: it is made again, and not delivered.
-const SOFTWARE: u64 = 4;
 
 /// An external interrupt.
 pub fn interrupt(vector: u8) -> u64 {
@@ -57,9 +57,11 @@ pub fn exception(vector: u8) -> u64 {
     VALID | EXCEPTION | u64::from(vector) | if has_error { HAS_ERROR } else { 0 }
 }
 
-/// Returns what is to be delivered again of an event whose delivery ended in an exit.
+/// Returns what is to be delivered again of an event whose delivery ended in an exit. An
+/// instruction that interrupts, by number, INT3 or INTO, is made again instead.
 pub fn again(interrupted: u64) -> Option<u64> {
-    (interrupted & VALID != 0 && interrupted >> 8 & 7 != SOFTWARE).then_some(interrupted)
+    let is_instruction = matches!((interrupted >> 8 & 7, interrupted & 0xff), (4, _) | (3, 3 | 4));
+    (interrupted & VALID != 0 && !is_instruction).then_some(interrupted)
 }
 
 /// An access to a port, from an exit's first word of information.
@@ -100,5 +102,6 @@ mod tests {
         assert_eq!(interrupt(0x30), 0x8000_0030);
         assert_eq!((exception(UNDEFINED), exception(PROTECTION)), (0x8000_0306, 0x8000_0b0d));
         assert_eq!((again(0x8000_0480), again(0x20), again(0x8000_0020)), (None, None, Some(0x8000_0020)));
+        assert_eq!((again(0x8000_0303), again(0x8000_030e)), (None, Some(0x8000_030e)));
     }
 }

@@ -56,7 +56,7 @@ impl Processor {
 
     fn run_to_end(&mut self) -> Result<Option<Outcome>, String> {
         loop {
-            if !SHARED.look() {
+            if !self.look() {
                 return Ok(None);
             }
             self.devices();
@@ -68,6 +68,16 @@ impl Processor {
             SHARED.inside(|| frame.enter()).map_err(|status| format!("the guest cannot be entered: {status:?}"))?;
             self.left()?;
         }
+    }
+
+    /// Looks whether somebody called. Returns false if the machine is to end.
+    fn look(&mut self) -> bool {
+        let looked = SHARED.look();
+        if looked.is_called {
+            // The alarm may have gone off, by the clock of another processor too early.
+            self.alarm = None;
+        }
+        !looked.is_over
     }
 
     /// Lets time pass for the devices, and bytes go in and out.
@@ -173,7 +183,11 @@ impl Processor {
             }
             exits::CR0_WRITE => self.control(),
             exits::INVALIDATE | exits::WRITE_BACK => self.pass_instruction(),
-            exits::BREAK => self.raise(exits::DEBUG),
+            exits::BREAK => {
+                self.pass(1)?;
+                self.raise(exits::DEBUG)
+            }
+            exits::COUNTER => self.raise(exits::PROTECTION),
             exit if (exits::DEBUG_READS..exits::EXCEPTIONS).contains(&exit) => self.debug_register(exit),
             exit if (exits::EXCEPTIONS..exits::EXCEPTIONS + 32).contains(&exit) => self.raise((exit - exits::EXCEPTIONS) as u8),
             exits::SHUTDOWN => Err(format!("the guest's processor has shut down, at {:#x}", self.get(word::RIP))),
@@ -252,8 +266,10 @@ impl Processor {
             _ => return self.raise(exits::UNDEFINED),
         };
         let is_long = value & PAGING != 0 && self.get(word::EFER) & LONG_ENABLED != 0;
+        const WRITES: u64 = 3 << 29;
+        const NO_WRITES: u64 = 1 << 29;
         let lacks = |bits: u64, register: u64| register & bits != bits;
-        if value >> 32 != 0 || value & PAGING != 0 && lacks(PROTECTED, value) || is_long && lacks(ADDRESS_EXTENSION, self.get(word::CR4)) {
+        if value >> 32 != 0 || value & WRITES == NO_WRITES || value & PAGING != 0 && lacks(PROTECTED, value) || is_long && lacks(ADDRESS_EXTENSION, self.get(word::CR4)) {
             return self.raise(exits::PROTECTION);
         }
         self.set(word::CR0, value | TYPE);
@@ -262,13 +278,12 @@ impl Processor {
 
     /// Debug registers are all zero: the kernel keeps those of the processor.
     fn debug_register(&mut self, exit: u64) -> Step {
-        const STATUS: u64 = 0xffff_0ff0;
         const CONTROL: u64 = 0x400;
         let found = self.registers.instruction(&self.system.frame);
         let Some(Instruction { kind: Kind::MoveDebug(operands), length }) = found else { return self.raise(exits::UNDEFINED) };
         if exit < exits::DEBUG_WRITES {
             let value = match operands.special & 7 {
-                4 | 6 => STATUS,
+                4 | 6 => self.get(word::DR6),
                 5 | 7 => CONTROL,
                 _ => 0,
             };
@@ -285,7 +300,7 @@ impl Processor {
             SHARED.end();
             return Ok(());
         }
-        while SHARED.look() {
+        while self.look() {
             self.devices();
             if self.system.platform.interrupt_pending() {
                 return Ok(());

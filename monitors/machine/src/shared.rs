@@ -5,7 +5,7 @@
 
 use crate::clock::Clock;
 use alloc::collections::VecDeque;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering, fence};
 use nacre_abi::frame::word;
 use nacre_proto::Errno;
 use nacre_rt::thread;
@@ -27,6 +27,14 @@ struct State {
     is_called: bool,
     /// Somebody wants the machine to end.
     is_over: bool,
+}
+
+/// State that the processor's thread finds when it looks.
+pub struct Looked {
+    /// Somebody has called.
+    pub is_called: bool,
+    /// The machine is to end.
+    pub is_over: bool,
 }
 
 /// All of it.
@@ -69,6 +77,8 @@ impl Shared {
             frame.set(word::PENDING, 1);
         }
         self.called.signal();
+        // Either the thread finds the word, or this finds it inside.
+        fence(Ordering::SeqCst);
         if self.is_inside.load(Ordering::SeqCst) {
             // A thread that cannot be stopped is not in the guest any more.
             let _ = Thread::FIRST.stop().and_then(|()| Thread::FIRST.start());
@@ -107,14 +117,14 @@ impl Shared {
         result
     }
 
-    /// The processor's thread looks. Returns false if the machine is to end.
-    pub fn look(&self) -> bool {
+    /// The processor's thread looks at what has come since it last did.
+    pub fn look(&self) -> Looked {
         let mut state = self.state.lock();
-        state.is_called = false;
+        let is_called = core::mem::take(&mut state.is_called);
         if let Some(frame) = &state.frame {
             frame.set(word::PENDING, 0);
         }
-        !state.is_over
+        Looked { is_called, is_over: state.is_over }
     }
 
     /// Waits until somebody calls, or the time has come.
@@ -141,14 +151,17 @@ impl Shared {
         }
     }
 
-    /// Bytes were typed. Waits for room.
-    pub fn type_bytes(&self, bytes: &[u8]) {
+    /// Bytes were typed. If there is no room, it `waits`, or they are lost: whoever sits at a
+    /// terminal may want to leave.
+    pub fn type_bytes(&self, bytes: &[u8], waits: bool) {
         let mut state = self.state.lock();
         for byte in bytes {
-            while state.input.len() >= INPUT {
+            while waits && state.input.len() >= INPUT {
                 state = self.taken.wait(state);
             }
-            state.input.push_back(*byte);
+            if state.input.len() < INPUT {
+                state.input.push_back(*byte);
+            }
         }
         self.call(&mut state);
     }

@@ -4,7 +4,7 @@
 use crate::call_result::wrong;
 use crate::compose::TranslationError;
 use crate::fault::Fault;
-use crate::kernel::{Attempt, Done, Kernel, Next};
+use crate::kernel::{Attempt, Done, Kernel, Next, Stop};
 use crate::machine::{GuestEntry, LeafKind, Machine, Physical};
 use crate::object::{Space, Thread};
 use nacre_abi::arguments::{self, Word};
@@ -36,13 +36,19 @@ impl<M: Machine> Kernel<M> {
         if !call.frame.value.is_multiple_of(PAGE_SIZE) {
             return wrong(Code::BadAddress, call.frame);
         }
-        let frame = self.user_memory(caller, call.frame.number, call.frame.value, Rights::READ.union(Rights::WRITE))?.frame();
+        let find = || self.user_memory(caller, call.frame.number, call.frame.value, Rights::READ.union(Rights::WRITE));
+        let frame = find()?.frame();
         if self.machine.read_word(frame_word(frame, word::VERSION)) != FRAME_VERSION {
             return wrong(Code::BadVersion, call.frame);
         }
         let named = Word { value: self.machine.read_word(frame_word(frame, word::SPACE)), ..call.frame };
         let space = self.space(self.controlled(caller, named, ObjectType::Space)?);
-        if space.root() == Physical(0) { wrong(Code::Denied, call.frame) } else { Ok((frame, space)) }
+        if space.root() == Physical(0) {
+            return wrong(Code::Denied, call.frame);
+        }
+        // Looking for the space may have cost the tables what they had of the frame. Whoever takes
+        // the page away has to find it there: only then does it wait until the guest is left.
+        if find()?.frame() == frame { Ok((frame, space)) } else { Err(Stop::Again) }
     }
 
     /// The guest of the thread on this CPU was left because its space's tables did not allow an
@@ -52,8 +58,15 @@ impl<M: Machine> Kernel<M> {
     }
 
     fn take_guest_fault(&self, thread: Thread<'_>, address: u64, needed: Rights, error: u64) {
+        // As in the call: what lacks there puts the thread back to it.
+        self.unwind(thread);
+        let found = self.guest_of(thread);
+        if matches!(found, Err(Stop::Wait)) {
+            return;
+        }
+        self.rewind(thread);
         // What is wrong with the call by now, it finds out itself.
-        let Ok((frame, space)) = self.guest_of(thread) else { return };
+        let Ok((frame, space)) = found else { return };
         let found = if address < USER_END { self.fill(space, address, needed) } else { Err(TranslationError::Own) };
         match found {
             Ok(leaf) if leaf.kind != LeafKind::Objects => {}

@@ -12,6 +12,8 @@ use nacre_core::Next;
 use nacre_core::machine::GuestEntry;
 
 const PAGE_FAULT: u64 = 14;
+/// Exit by exception 18.
+const MACHINE_CHECK: u64 = 0x52;
 const NESTED_FAULT: u64 = 0x400;
 /// INTR, NMI, SMI and INIT: the kernel's own business.
 const INTERRUPTS: core::ops::RangeInclusive<u64> = 0x60..=0x63;
@@ -55,6 +57,7 @@ fn run(cpu: &Cpu, entry: &GuestEntry) -> ! {
             // The guest touched what its space's tables do not show.
             doors::locked(EntryKind::Vector(PAGE_FAULT), |kernel| kernel.guest_fault(address, doors::needed(error), error))
         }
+        MACHINE_CHECK => panic!("the machine reports an error of its own"),
         exit if INTERRUPTS.contains(&exit) => {
             vmcb::deliver_again(entry.frame);
             doors::leave()

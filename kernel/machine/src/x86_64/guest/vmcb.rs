@@ -124,12 +124,13 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> boo
     registers.iter_mut().enumerate().for_each(|(number, register)| *register = read(frame, word::REGISTERS + number));
     block[PRIVILEGE].set((read(frame, word::PRIVILEGE) & 3) << 24);
     let efer = block[EFER].get() & EFER_BITS & !LONG_ACTIVE;
-    let is_long = efer & LONG_ENABLED != 0 && block[CR0].get() & PAGING != 0;
+    let is_enabled = efer & LONG_ENABLED != 0;
+    let is_long = is_enabled && block[CR0].get() & PAGING != 0;
     block[EFER].set(if is_long { efer | LONG_ACTIVE } else { efer & !LONG_ENABLED } | SVME);
     block[RFLAGS].set(block[RFLAGS].get() & RFLAGS_BITS | 2);
     block[SHADOW].set(block[SHADOW].get() & 1);
     block[INJECT].set(read(frame, word::INJECT));
-    control(block, pages, entry);
+    control(block, pages, entry, is_enabled);
     is_deliverable(block[INJECT].get()) && is_consistent(block, is_long)
 }
 
@@ -152,11 +153,11 @@ fn is_consistent(block: &[Cell<u64>; 512], is_long: bool) -> bool {
     !wrong.contains(&true)
 }
 
-/// Fills in what no frame decides.
-fn control(block: &[Cell<u64>; 512], pages: &Pages, entry: &GuestEntry) {
+/// Fills in what no frame decides. `is_enabled`: the guest has long mode enabled.
+fn control(block: &[Cell<u64>; 512], pages: &Pages, entry: &GuestEntry, is_enabled: bool) {
     let window = read(entry.frame, word::WINDOW) != 0;
     let leaving = LEAVING | if window { LEAVING_WINDOW } else { 0 } | if entry.hides_time { LEAVING_TIME } else { 0 };
-    let switches = if read(entry.frame, word::EFER) & LONG_ENABLED != 0 { CR0_WRITES } else { 0 };
+    let switches = if is_enabled { CR0_WRITES } else { 0 };
     block[ACCESSES].set(ALL_DEBUG_ACCESSES | switches);
     block[EXCEPTIONS].set(LEAVING_EXCEPTIONS | leaving << 32);
     block[INSTRUCTIONS].set(LEAVING_MORE | LEAVING_THIRD);
@@ -168,6 +169,9 @@ fn control(block: &[Cell<u64>; 512], pages: &Pages, entry: &GuestEntry) {
     block[ROOT].set(entry.root.0);
     block[CLEAN].set(0);
     block[DR7].set(NO_BREAKPOINTS);
+    // What the last guest of this CPU left there is its own.
+    [EXIT, INFORMATION[0], INFORMATION[1], INTERRUPTED].iter().for_each(|number| block[*number].set(0));
+    block[NEXT].set(read(entry.frame, word::NEXT));
 }
 
 /// Reads the block back into the frame; returns the number of the exit.
@@ -199,11 +203,11 @@ pub fn store(pages: &Pages, frame: Physical, registers: &Registers) -> u64 {
 }
 
 /// Lets what was being delivered, when a guest was left without its monitor, be delivered when it
-/// goes on; but an instruction that interrupts is simply made again.
+/// goes on; but an instruction that interrupts, by number, INT3 or INTO, is simply made again.
 pub fn deliver_again(frame: Physical) {
-    const SOFTWARE: u64 = 4;
     let interrupted = read(frame, word::INTERRUPTED);
-    if interrupted >> 31 & 1 == 1 && interrupted >> 8 & 7 != SOFTWARE {
+    let is_instruction = matches!((interrupted >> 8 & 7, interrupted & 0xff), (4, _) | (3, 3 | 4));
+    if interrupted >> 31 & 1 == 1 && !is_instruction {
         write(frame, word::INJECT, interrupted);
     }
 }
