@@ -28,7 +28,8 @@ pub mod word {
     pub const INFORMATION: [usize; 2] = [5, 6];
     /// An event that was being delivered when the guest was left, in the form of `INJECT`.
     pub const INTERRUPTED: usize = 7;
-    /// Address of the next instruction, or 0 where the processor does not tell.
+    /// Address of the next instruction, or 0 where the processor does not tell. A processor that
+    /// tells returns there from a software interrupt that `INJECT` names.
     pub const NEXT: usize = 8;
     /// An event to deliver: vector, type (bits 8 to 10: 0 external, 2 non-maskable, 3 exception, 4
     /// software), bit 11 = error code in the upper half, bit 31 = there is one. 0 after it was
@@ -42,6 +43,8 @@ pub mod word {
     pub const TIME_OFFSET: usize = 12;
     /// The guest's CR8.
     pub const TASK_PRIORITY: usize = 13;
+    /// Set (not 0) if the guest is left when it reads the time-stamp counter.
+    pub const TIME_READS: usize = 14;
     /// First of the 16 general registers, in the order of their numbers in instructions.
     pub const REGISTERS: usize = 16;
     /// Number of RAX among them.

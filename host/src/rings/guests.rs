@@ -42,6 +42,7 @@ const CASES: &[Case] = &[
     stack("a guest runs below guard", &["guard", "--allow", "memory", "--allow", "console", "--allow", "clock", "--allow", "read", "machine", "sh", "-c", SUM]),
     stack("a guest runs on a share of the processor", &["share-cpu", "machine", "sh", "-c", SUM]),
     stack("a guest runs on less memory than it has", &["pager", "-m", "48M", "machine", "sh", "-c", SUM]),
+    stack("a guest runs below checkpoint", &["checkpoint", "-m", "256M", "machine", "--memory", "100M", "sh", "-c", SUM]),
     stack("a guest runs below two layers", &["trace", "-q", "process", "trace", "-q", "machine", "sh", "-c", SUM]),
     stack("a guest runs as a shell's job", &["process", "sh", "-c", "machine sh -c 'echo the answer is 42; exit 7' & wait $!"]),
     Case { name: "a guest reads its input to the end", words: &["machine", "wc", "-l"], input: "1\n2\n3\n", output: &["3"], status: 0 },

@@ -1,6 +1,6 @@
-//! The time that the devices go by.
+//! The time that the devices go by, and the counter that the guest reads.
 
-use nacre_proto::flags::SERVICE_CLOCK;
+use nacre_proto::flags::{CLOCK_MONOTONIC, CLOCK_REALTIME, SERVICE_CLOCK};
 use nacre_proto::{Errno, clock, parent};
 use nacre_sys::Reference;
 use nacre_sys::clock::{Scale, ticks};
@@ -8,35 +8,76 @@ use nacre_sys::clock::{Scale, ticks};
 /// Nanoseconds a second.
 const SECOND: u64 = 1_000_000_000;
 
-/// The parent's clock, read without asking it.
+/// The parent's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    scale: Scale,
+    source: Source,
     since_1970: u64,
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// Read from the processor's counter, by the parent's formula.
+    Counted(Scale),
+    /// Asked of the parent each time: it keeps another time than the processor's counter, which the
+    /// guest does not see then. The guest's counts nanoseconds.
+    Asked(Reference),
+}
+
+/// Asks a clock; nanoseconds.
+fn ask(service: Reference, which: u64) -> Result<u64, Errno> {
+    let time = clock::read(service, which)?;
+    Ok(time.seconds.wrapping_mul(SECOND).wrapping_add(time.nanoseconds))
+}
+
 impl Clock {
-    /// Asks the parent for its clock's formula.
+    /// Asks the parent for its clock's formula, or how late it is.
     pub fn find() -> Result<Clock, Errno> {
-        let service = parent::find(Reference::PARENT, SERVICE_CLOCK)?.found;
-        let reply = clock::scale(service.handle())?;
-        Ok(Clock { scale: Scale { start: reply.start, factor: reply.factor }, since_1970: reply.since_1970 })
+        let service = parent::find(Reference::PARENT, SERVICE_CLOCK)?.found.leak();
+        match clock::scale(service) {
+            Ok(reply) => Ok(Clock { source: Source::Counted(Scale { start: reply.start, factor: reply.factor }), since_1970: reply.since_1970 }),
+            Err(Errno::ENOSYS) => {
+                let since_1970 = ask(service, CLOCK_REALTIME)?.wrapping_sub(ask(service, CLOCK_MONOTONIC)?);
+                Ok(Clock { source: Source::Asked(service), since_1970 })
+            }
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Returns true if the guest must not read the processor's counter.
+    pub fn is_asked(&self) -> bool {
+        matches!(self.source, Source::Asked(_))
+    }
+
+    /// The counter that the guest reads, but for its offset.
+    pub fn ticks(&self) -> u64 {
+        match self.source {
+            Source::Counted(_) => ticks(),
+            // A clock that does not answer stands still.
+            Source::Asked(service) => ask(service, CLOCK_MONOTONIC).unwrap_or(0),
+        }
     }
 
     /// Nanoseconds.
     pub fn now(&self) -> u64 {
-        self.scale.nanoseconds(ticks())
+        self.nanoseconds(self.ticks())
     }
 
-    /// Nanoseconds when the processor's counter says so.
+    /// Nanoseconds when the counter says so.
     pub fn nanoseconds(&self, ticks: u64) -> u64 {
-        self.scale.nanoseconds(ticks)
+        match self.source {
+            Source::Counted(scale) => scale.nanoseconds(ticks),
+            Source::Asked(_) => ticks,
+        }
     }
 
     /// Ticks of the counter a second.
     pub fn frequency(&self) -> u64 {
         const PART: u32 = 32;
-        (u128::from(SECOND) << PART).checked_div(u128::from(self.scale.factor)).map_or(0, |ticks| ticks as u64)
+        match self.source {
+            Source::Counted(scale) => (u128::from(SECOND) << PART).checked_div(u128::from(scale.factor)).map_or(0, |ticks| ticks as u64),
+            Source::Asked(_) => SECOND,
+        }
     }
 
     /// Nanoseconds since 1970 when this clock said 0.

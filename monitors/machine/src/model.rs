@@ -48,23 +48,25 @@ impl Registers {
         cpuid(leaf, subleaf, &self.model)
     }
 
-    fn processor(frame: &Frame) -> Processor {
-        let tsc = nacre_sys::clock::ticks().wrapping_add(frame.get(word::TIME_OFFSET));
+    fn processor(&self, frame: &Frame) -> Processor {
+        let tsc = self.clock.ticks().wrapping_add(frame.get(word::TIME_OFFSET));
         Processor { cr0: frame.get(word::CR0), efer: frame.get(word::EFER), tsc }
     }
 
     /// RDMSR.
     pub fn read(&mut self, frame: &Frame, number: u32) -> Result<u64, GeneralProtection> {
-        self.msrs.read(number, &Registers::processor(frame))
+        let processor = self.processor(frame);
+        self.msrs.read(number, &processor)
     }
 
     /// WRMSR.
     pub fn write(&mut self, frame: &Frame, number: u32, value: u64) -> Result<(), GeneralProtection> {
-        match self.msrs.write(number, value, &Registers::processor(frame))? {
+        let processor = self.processor(frame);
+        match self.msrs.write(number, value, &processor)? {
             MsrAction::None | MsrAction::SystemTime(None) => {}
             MsrAction::SetEfer(value) => frame.set(word::EFER, value),
             MsrAction::SetPat(value) => frame.set(word::PAT, value),
-            MsrAction::SetTsc(value) => frame.set(word::TIME_OFFSET, value.wrapping_sub(nacre_sys::clock::ticks())),
+            MsrAction::SetTsc(value) => frame.set(word::TIME_OFFSET, value.wrapping_sub(self.clock.ticks())),
             MsrAction::SystemTime(Some(at)) => self.show_time(frame, at),
             MsrAction::WallClock(at) => self.show(at, &wall_clock(2, self.clock.start_of_machine())),
         }
@@ -73,7 +75,7 @@ impl Registers {
 
     /// Shows the guest how to read the time by its counter, once: the counter never changes.
     fn show_time(&mut self, frame: &Frame, at: u64) {
-        let tsc = nacre_sys::clock::ticks();
+        let tsc = self.clock.ticks();
         let info = time_info(2, tsc.wrapping_add(frame.get(word::TIME_OFFSET)), self.clock.nanoseconds(tsc), &nacre_machine_x86::Clock::new(self.frequency));
         self.show(at, &info);
     }

@@ -245,7 +245,7 @@ impl Processor {
 
     fn time(&mut self) -> Step {
         const RDX: usize = word::REGISTERS + 2;
-        let ticks = nacre_sys::clock::ticks().wrapping_add(self.get(word::TIME_OFFSET));
+        let ticks = self.system.clock.ticks().wrapping_add(self.get(word::TIME_OFFSET));
         self.set(word::RAX, ticks & 0xffff_ffff);
         self.set(RDX, ticks >> 32);
         self.pass_instruction()

@@ -85,6 +85,7 @@ pub fn load(services: &mut Services, options: &Options<'_>) -> Result<System, St
     let frame = guest.frame().ok_or("the machine's processor has no page")?;
     begin(&frame, &start);
     let clock = Clock::find().map_err(|errno| format!("cannot find the clock: {errno}"))?;
+    frame.set(word::TIME_READS, u64::from(clock.is_asked()));
     let platform = Platform::new(clock.start_of_machine() / 1_000_000_000);
     Ok(System { guest, frame, platform, clock, is_ready: !options.is_ours(), tells: options.tells })
 }

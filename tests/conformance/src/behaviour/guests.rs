@@ -19,6 +19,7 @@ const CPUID_EXIT: u64 = 0x72;
 const HALT_EXIT: u64 = 0x78;
 const CALL_EXIT: u64 = 0x81;
 const REGISTER_EXIT: u64 = 0x7c;
+const TIME_EXIT: u64 = 0x6e;
 const SHUTDOWN_EXIT: u64 = 0x7f;
 const DEBUG_WRITE_EXIT: u64 = 0x37;
 
@@ -95,7 +96,13 @@ pub fn exits() -> Result<(), String> {
         pass(length);
     }
     equal("hlt", enter()?, HALT_EXIT)?;
-    equal("where it stands", get(word::RIP), 15)
+    equal("where it stands", get(word::RIP), 15)?;
+    // rdtsc; hlt
+    guest(&[0x0f, 0x31, 0xf4]);
+    equal("a guest that may read the time", enter()?, HALT_EXIT)?;
+    set(word::RIP, 0);
+    set(word::TIME_READS, 1);
+    equal("one that may not", enter()?, TIME_EXIT)
 }
 
 pub fn memory() -> Result<(), String> {

@@ -156,7 +156,8 @@ fn is_consistent(block: &[Cell<u64>; 512], is_long: bool) -> bool {
 /// Fills in what no frame decides. `is_enabled`: the guest has long mode enabled.
 fn control(block: &[Cell<u64>; 512], pages: &Pages, entry: &GuestEntry, is_enabled: bool) {
     let window = read(entry.frame, word::WINDOW) != 0;
-    let leaving = LEAVING | if window { LEAVING_WINDOW } else { 0 } | if entry.hides_time { LEAVING_TIME } else { 0 };
+    let hides_time = entry.hides_time || read(entry.frame, word::TIME_READS) != 0;
+    let leaving = LEAVING | if window { LEAVING_WINDOW } else { 0 } | if hides_time { LEAVING_TIME } else { 0 };
     let switches = if is_enabled { CR0_WRITES } else { 0 };
     block[ACCESSES].set(ALL_DEBUG_ACCESSES | switches);
     block[EXCEPTIONS].set(LEAVING_EXCEPTIONS | leaving << 32);
