@@ -4,7 +4,7 @@
 use super::table::Table;
 
 /// Aims by the operation's name. Operations that are not here have none.
-const AIMS: [(&str, u64); 23] = [
+const AIMS: [(&str, u64); 22] = [
     ("machine_to_program", 5_000_000),
     ("null_call", 80),
     ("foreign_call", 120),
@@ -17,7 +17,6 @@ const AIMS: [(&str, u64); 23] = [
     ("thread_donate", 400),
     ("thread_get_state", 1_000),
     ("thread_set_state", 1_000),
-    ("guest_exit", 1_200),
     ("environment_list", 60_000),
     ("environment_destroy", 300_000),
     ("move_port", 600),
