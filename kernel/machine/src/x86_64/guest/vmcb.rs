@@ -112,7 +112,8 @@ fn is_deliverable(inject: u64) -> bool {
     inject >> 31 & 1 == 0 || matches!(kind, 0 | 4) || kind == 2 && vector == 2 || kind == 3 && vector < 32 && vector != 2
 }
 
-/// Fills the block. Each word of the frame is read once. False: the processor would not take it.
+/// Fills the block. Each word that something is decided by is read once. False: the processor would
+/// not take it.
 pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> bool {
     let (block, frame) = (thread_words(pages.control), entry.frame);
     for (from, to) in PLAIN {
