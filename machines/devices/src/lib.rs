@@ -19,7 +19,7 @@ pub use bytes::ByteQueue;
 pub use control::{Control, ControlState, EXIT_PORT, Outcome, POWER_PORT};
 pub use pic::{ChipState, Pic, PicState};
 pub use pit::{ChannelState, Pit, PitState};
-pub use platform::{Platform, PlatformState};
+pub use platform::{MAX_PROCESSORS, Platform, PlatformState};
 pub use rtc::{Rtc, RtcState};
 pub use uart::{INPUT_SIZE, OUTPUT_SIZE, Uart, UartState};
 

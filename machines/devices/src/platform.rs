@@ -7,6 +7,8 @@ use crate::{
 
 /// Version of [`PlatformState`].
 const VERSION: u32 = 1;
+/// Processors that a machine can have.
+pub const MAX_PROCESSORS: usize = 8;
 const TIMER_LINE: u8 = 0;
 const SERIAL_LINE: u8 = 4;
 const SERIAL_PORT: u16 = 0x3f8;
@@ -96,6 +98,8 @@ pub struct Platform {
     rtc: Rtc,
     control: Control,
     unknown_count: u64,
+    /// An interrupt waited for the processor when it was last told.
+    was_pending: bool,
 }
 
 impl Platform {
@@ -109,6 +113,7 @@ impl Platform {
             rtc: Rtc::new(unix_time),
             control: Control::new(),
             unknown_count: 0,
+            was_pending: false,
         }
     }
 
@@ -135,6 +140,7 @@ impl Platform {
             rtc: Rtc::restore(&state.rtc)?,
             control: Control::restore(&state.control)?,
             unknown_count: state.unknown_count,
+            was_pending: false,
         })
     }
 
@@ -182,6 +188,22 @@ impl Platform {
     /// Takes the waiting interrupt into service, and returns its vector.
     pub fn acknowledge(&mut self) -> Option<u8> {
         self.pic.pending().then(|| self.pic.acknowledge())
+    }
+
+    /// Returns true if something has come for a processor since this was last asked.
+    pub fn take_news(&mut self, processor: usize) -> bool {
+        let was_pending = core::mem::replace(&mut self.was_pending, self.pic.pending());
+        processor == 0 && self.was_pending && !was_pending
+    }
+
+    /// Returns true if a processor is to be reset, started or interrupted without mask.
+    pub fn has_signal(&self, _processor: usize) -> bool {
+        false
+    }
+
+    /// Sets the level of an interrupt line, 0 to 15, of a device beside those of this bus.
+    pub fn set_line(&mut self, line: u8, level: bool) {
+        self.pic.set_line(line, level);
     }
 
     /// Takes input for the serial line, and returns how many bytes fit.

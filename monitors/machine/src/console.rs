@@ -1,6 +1,6 @@
 //! The terminal: what is typed goes to the guest's serial line, and what it writes is shown.
 
-use crate::shared::SHARED;
+use crate::board::BOARD;
 use alloc::string::String;
 use alloc::{format, vec};
 use nacre_proto::flags::OWN_POSITION;
@@ -74,13 +74,13 @@ fn read(is_terminal: usize) {
             Ok(reply) if reply.count != 0 => reply.count as usize,
             // A terminal tells that there is no more by a key; in the middle of a line the first
             // ends that.
-            _ => return SHARED.type_bytes(if last == b'\n' { &[END] } else { &[END, END] }, true),
+            _ => return BOARD.type_bytes(if last == b'\n' { &[END] } else { &[END, END] }, true),
         };
         let typed = &bytes[..count.min(PIECE)];
         if is_terminal != 0 && typed.contains(&LEAVE) {
-            return SHARED.end();
+            return BOARD.end(Ok(None));
         }
         last = typed.last().copied().unwrap_or(last);
-        SHARED.type_bytes(typed, is_terminal == 0);
+        BOARD.type_bytes(typed, is_terminal == 0);
     }
 }

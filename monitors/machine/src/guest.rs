@@ -1,6 +1,7 @@
 //! The guest's memory: a segment, shown in our own space and in a space of the guest's, whose
 //! addresses are the guest's physical ones.
 
+use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_machine_load::{GuestMemory, OutOfRange};
 use nacre_nest::Services;
@@ -42,14 +43,14 @@ impl Shown {
 pub struct Guest {
     _shown: OwnedMapping,
     memory: Shown,
-    frame: Shown,
+    frames: Vec<Shown>,
     space: Space,
     _objects: Objects,
 }
 
 impl Guest {
-    /// Takes `size` bytes of memory and makes the guest's space.
-    pub fn new(services: &mut Services, size: u64) -> Result<Guest, Errno> {
+    /// Takes `size` bytes of memory and makes the guest's space, and pages for its processors.
+    pub fn new(services: &mut Services, size: u64, processors: usize) -> Result<Guest, Errno> {
         let size = size.next_multiple_of(PAGE_SIZE);
         let memory = Shown::take(services, size)?;
         let pool = TABLES + size / LARGE_PAGE;
@@ -58,13 +59,13 @@ impl Guest {
         let space = Space::create(base, base + PAGE_SIZE, pool, Reference::NONE)?;
         let all = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE);
         let shown = OwnedMapping::new(space, 0, size, memory.region(), 0, all)?;
-        let frame = Shown::take(services, PAGE_SIZE)?;
-        Ok(Guest { _shown: shown, memory, frame, space, _objects: objects })
+        let frames = (0..processors).map(|_| Shown::take(services, PAGE_SIZE)).collect::<Result<_, _>>()?;
+        Ok(Guest { _shown: shown, memory, frames, space, _objects: objects })
     }
 
-    /// The frame of its first processor. `None`: never.
-    pub fn frame(&self) -> Option<Frame> {
-        Frame::begin(self.frame.place.window(), self.space.0)
+    /// The frame of a processor. `None`: there is no such processor.
+    pub fn frame(&self, processor: usize) -> Option<Frame> {
+        Frame::begin(self.frames.get(processor)?.place.window(), self.space.0)
     }
 
     /// Returns its memory.

@@ -6,6 +6,7 @@
 
 extern crate alloc;
 
+mod board;
 mod clock;
 mod console;
 mod exits;
@@ -15,12 +16,14 @@ mod manifest;
 mod model;
 mod options;
 mod processor;
-mod shared;
+mod seat;
 mod system;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use board::BOARD;
 use manifest::MANIFEST;
+use nacre_machine_devices::Outcome;
 use nacre_nest::Services;
 use nacre_nest::command::{FAILED, complain, explain};
 use nacre_rt::Arguments;
@@ -39,11 +42,18 @@ const NAME: &str = MANIFEST.name;
 fn run(options: &Options<'_>) -> Result<i32, String> {
     let mut services = Services::find().map_err(|refusal| refusal.to_string())?;
     let system = system::load(&mut services, options)?;
-    let processor = processor::Processor::new(system)?;
+    system.begin(options)?;
     let terminal = console::begin()?;
-    let outcome = processor.run();
+    let end = system.run();
     drop(terminal);
-    outcome
+    if options.tells {
+        BOARD.tell();
+    }
+    match end? {
+        Some(Outcome::Exit(status)) => Ok(i32::from(status)),
+        Some(Outcome::PowerOff) | None => Ok(0),
+        Some(Outcome::Reset) => Err(String::from("the guest has reset its machine")),
+    }
 }
 
 fn machine(arguments: &Arguments) -> i32 {

@@ -1,16 +1,16 @@
-//! The processor: its thread enters the guest, and does for it what it is left for.
+//! A processor: its thread enters the guest, and does for it what it is left for.
 
 use crate::exits::{self, PortAccess};
+use crate::board::{BOARD, Devices};
+use crate::clock::Clock;
+use crate::guest::Memory;
 use crate::model;
-use crate::shared::SHARED;
-use crate::system::System;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use nacre_abi::frame::{EXIT_INVALID, event, word};
-use nacre_machine_devices::{OUTPUT_SIZE, Outcome};
 use nacre_machine_x86::{Instruction, Kind};
-use nacre_rt::stream;
+use nacre_sys::{FOREVER, Frame, Thread};
 
 /// Interrupts are on.
 const INTERRUPTS: u64 = 1 << 9;
@@ -18,117 +18,83 @@ const INTERRUPTS: u64 = 1 << 9;
 /// A guest with a file system of `nacre run` writes here when it takes what is typed.
 const READY_PORT: u16 = 0xf5;
 
-/// The only processor of a machine.
+/// A processor of a machine.
 pub struct Processor {
-    system: System,
+    number: usize,
+    frame: Frame,
+    clock: Clock,
     registers: model::Registers,
     /// Number of exits by their number.
     counts: BTreeMap<u64, u64>,
-    /// Alarm that was set last.
-    alarm: Option<u64>,
 }
 
 /// Result of what is done for a guest: it goes on, or the sentence that ends it.
 type Step = Result<(), String>;
 
+/// Events that wait for a processor.
+struct Waiting {
+    /// An interrupt waits, and the processor takes interrupts.
+    is_pending: bool,
+    /// Nanoseconds until something happens by itself.
+    left: u64,
+}
+
 impl Processor {
     /// A processor before its first instruction.
-    pub fn new(system: System) -> Result<Processor, String> {
-        SHARED.begin(system.frame, system.clock).map_err(|errno| format!("cannot start a thread for the timer: {errno}"))?;
-        let registers = model::Registers::new(system.guest.memory(), system.clock);
-        Ok(Processor { system, registers, counts: BTreeMap::new(), alarm: None })
+    pub fn new(number: usize, frame: Frame, memory: Memory, clock: Clock) -> Processor {
+        frame.set(word::TIME_READS, u64::from(clock.is_asked()));
+        Processor { number, frame, clock, registers: model::Registers::new(memory, clock), counts: BTreeMap::new() }
     }
 
-    /// Runs the guest to its end; the status.
-    pub fn run(mut self) -> Result<i32, String> {
-        let end = self.run_to_end();
-        SHARED.forget_frame();
-        self.show();
-        if self.system.tells {
-            self.tell();
+    /// Runs the processor to the machine's end, on this thread, which calls.
+    pub fn run(mut self, thread: Thread) {
+        BOARD.seat(self.number).take(self.frame, thread);
+        if let Err(text) = self.run_to_end() {
+            BOARD.end(Err(text));
         }
-        match end? {
-            Some(Outcome::Exit(status)) => Ok(i32::from(status)),
-            Some(Outcome::PowerOff) | None => Ok(0),
-            Some(Outcome::Reset) => Err(String::from("the guest has reset its machine")),
-        }
+        BOARD.seat(self.number).leave();
+        BOARD.count(&self.counts);
     }
 
-    fn run_to_end(&mut self) -> Result<Option<Outcome>, String> {
+    fn run_to_end(&mut self) -> Step {
+        let seat = BOARD.seat(self.number);
         loop {
-            if !self.look() {
-                return Ok(None);
+            seat.look();
+            if BOARD.is_over() {
+                return Ok(());
             }
-            self.devices();
-            if let Some(outcome) = self.system.platform.outcome() {
-                return Ok(Some(outcome));
-            }
-            self.deliver();
-            let frame = self.system.frame;
-            SHARED.inside(|| frame.enter()).map_err(|status| format!("the guest cannot be entered: {status:?}"))?;
+            self.deliver()?;
+            let frame = self.frame;
+            seat.inside(|| frame.enter()).map_err(|status| format!("the guest cannot be entered: {status:?}"))?;
             self.left()?;
         }
     }
 
-    /// Looks whether somebody called. Returns false if the machine is to end.
-    fn look(&mut self) -> bool {
-        let looked = SHARED.look();
-        if looked.is_called {
-            // The alarm may have gone off, by the clock of another processor too early.
-            self.alarm = None;
-        }
-        !looked.is_over
-    }
-
-    /// Lets time pass for the devices, and bytes go in and out.
-    fn devices(&mut self) {
-        let platform = &mut self.system.platform;
-        let now = self.system.clock.now();
-        platform.advance(now);
-        if self.system.is_ready {
-            SHARED.take_input(|bytes| platform.receive(bytes));
-        }
-        let alarm = platform.next_deadline(now);
-        if alarm != self.alarm {
-            self.alarm = alarm;
-            SHARED.set_alarm(alarm);
-        }
-        self.show();
-    }
-
-    /// Shows what the guest has written.
-    fn show(&mut self) {
-        let mut bytes = [0; OUTPUT_SIZE];
-        loop {
-            let count = self.system.platform.take_output(&mut bytes);
-            if count == 0 {
-                return;
-            }
-            // Text that nobody takes is lost.
-            let _ = stream::write(stream::OUTPUT, &bytes[..count]);
-        }
+    /// Does something with the devices.
+    fn with<T>(&self, act: impl FnOnce(&mut Devices, u64) -> T) -> Result<T, String> {
+        BOARD.with(self.number, act).ok_or_else(|| String::from("the machine has no devices"))
     }
 
     /// Delivers an interrupt, or asks to be told when one can be.
-    fn deliver(&mut self) {
-        let (frame, platform) = (self.system.frame, &mut self.system.platform);
+    fn deliver(&mut self) -> Step {
+        let frame = self.frame;
         let is_free = frame.get(word::INJECT) & exits::VALID == 0;
         let takes = is_free && frame.get(word::RFLAGS) & INTERRUPTS != 0 && frame.get(word::SHADOW) == 0;
-        if takes
-            && platform.interrupt_pending()
-            && let Some(vector) = platform.acknowledge()
-        {
-            frame.set(word::INJECT, exits::interrupt(vector));
-        }
-        frame.set(word::WINDOW, u64::from(platform.interrupt_pending()));
+        self.with(|devices, _| {
+            let platform = &mut devices.platform;
+            if takes && let Some(vector) = platform.acknowledge() {
+                frame.set(word::INJECT, exits::interrupt(vector));
+            }
+            frame.set(word::WINDOW, u64::from(platform.interrupt_pending()));
+        })
     }
 
     fn set(&self, number: usize, value: u64) {
-        self.system.frame.set(number, value);
+        self.frame.set(number, value);
     }
 
     fn get(&self, number: usize) -> u64 {
-        self.system.frame.get(number)
+        self.frame.get(number)
     }
 
     /// The guest goes on behind an instruction of so many bytes.
@@ -140,7 +106,7 @@ impl Processor {
 
     /// The guest goes on behind the instruction that it was left for.
     fn pass_instruction(&self) -> Step {
-        match self.registers.instruction(&self.system.frame) {
+        match self.registers.instruction(&self.frame) {
             Some(instruction) => self.pass(u64::from(instruction.length)),
             // Somebody has written over it meanwhile.
             None => self.raise(exits::UNDEFINED),
@@ -201,17 +167,22 @@ impl Processor {
         if access.is_string {
             return Err(format!("the guest moves strings of bytes through port {:#x}", access.port));
         }
-        let now = self.system.clock.now();
         let (old, mask) = (self.get(word::RAX), u64::MAX >> (64 - 8 * u32::from(access.width)));
         if access.reads {
-            let value = u64::from(self.system.platform.read(access.port, access.width, now)) & mask;
+            let value = self.with(|devices, now| devices.platform.read(access.port, access.width, now))?;
             // As in all 64-bit code, 32 bits clear the upper half.
             let kept = if access.width == 4 { 0 } else { old & !mask };
-            self.set(word::RAX, kept | value);
+            self.set(word::RAX, kept | u64::from(value) & mask);
         } else if access.port == READY_PORT {
-            self.system.is_ready = true;
+            BOARD.make_ready(self.number);
         } else {
-            self.system.platform.write(access.port, access.width, (old & mask) as u32, now);
+            let outcome = self.with(|devices, now| {
+                devices.platform.write(access.port, access.width, (old & mask) as u32, now);
+                devices.platform.outcome()
+            })?;
+            if outcome.is_some() {
+                BOARD.end(Ok(outcome));
+            }
         }
         self.set(word::RIP, self.get(word::INFORMATION[1]));
         self.set(word::SHADOW, 0);
@@ -231,7 +202,7 @@ impl Processor {
         const RCX: usize = word::REGISTERS + 1;
         const RDX: usize = word::REGISTERS + 2;
         let number = self.get(RCX) as u32;
-        let frame = self.system.frame;
+        let frame = self.frame;
         let result = if self.get(word::INFORMATION[0]) == 1 {
             self.registers.write(&frame, number, self.get(RDX) << 32 | self.get(word::RAX) & 0xffff_ffff)
         } else {
@@ -245,7 +216,7 @@ impl Processor {
 
     fn time(&mut self) -> Step {
         const RDX: usize = word::REGISTERS + 2;
-        let ticks = self.system.clock.ticks().wrapping_add(self.get(word::TIME_OFFSET));
+        let ticks = self.clock.ticks().wrapping_add(self.get(word::TIME_OFFSET));
         self.set(word::RAX, ticks & 0xffff_ffff);
         self.set(RDX, ticks >> 32);
         self.pass_instruction()
@@ -259,7 +230,7 @@ impl Processor {
         const PAGING: u64 = 1 << 31;
         const ADDRESS_EXTENSION: u64 = 1 << 5;
         const LONG_ENABLED: u64 = 1 << 8;
-        let found = self.registers.instruction(&self.system.frame);
+        let found = self.registers.instruction(&self.frame);
         let (value, length) = match found {
             Some(Instruction { kind: Kind::MoveControl(operands), length }) => (self.get(word::REGISTERS + usize::from(operands.general)), length),
             Some(Instruction { kind: Kind::ClearTaskSwitched, length }) => (self.get(word::CR0) & !TASK_SWITCHED, length),
@@ -279,7 +250,7 @@ impl Processor {
     /// Debug registers are all zero: the kernel keeps those of the processor.
     fn debug_register(&mut self, exit: u64) -> Step {
         const CONTROL: u64 = 0x400;
-        let found = self.registers.instruction(&self.system.frame);
+        let found = self.registers.instruction(&self.frame);
         let Some(Instruction { kind: Kind::MoveDebug(operands), length }) = found else { return self.raise(exits::UNDEFINED) };
         if exit < exits::DEBUG_WRITES {
             let value = match operands.special & 7 {
@@ -295,25 +266,23 @@ impl Processor {
     /// The guest waits for an interrupt.
     fn halt(&mut self) -> Step {
         self.pass_instruction()?;
-        if self.get(word::RFLAGS) & INTERRUPTS == 0 {
+        let takes = self.get(word::RFLAGS) & INTERRUPTS != 0;
+        if !takes && self.with(|devices, _| devices.set_idle(self.number, true))? {
             // Nothing can wake it: a machine without a power switch is turned off so.
-            SHARED.end();
-            return Ok(());
+            BOARD.end(Ok(None));
         }
-        while self.look() {
-            self.devices();
-            if self.system.platform.interrupt_pending() {
-                return Ok(());
+        let seat = BOARD.seat(self.number);
+        while !BOARD.is_over() {
+            seat.look();
+            let waiting = self.with(|devices, now| Waiting {
+                is_pending: takes && devices.platform.interrupt_pending(),
+                left: devices.platform.next_deadline(now).map_or(FOREVER, |at| at.saturating_sub(now).max(1)),
+            })?;
+            if waiting.is_pending {
+                break;
             }
-            SHARED.wait(self.alarm);
+            seat.wait(waiting.left);
         }
-        SHARED.end();
-        Ok(())
-    }
-
-    fn tell(&self) {
-        for (exit, count) in &self.counts {
-            nacre_rt::eprint!("{}: exit {exit:#x}: {count}\n", crate::NAME);
-        }
+        self.with(|devices, _| devices.set_idle(self.number, false)).map(drop)
     }
 }

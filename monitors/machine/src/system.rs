@@ -1,10 +1,12 @@
 //! A machine with its kernel loaded, before its first instruction.
 
+use crate::board::{BOARD, End};
 use crate::clock::Clock;
 use crate::console;
 use crate::files;
 use crate::guest::{Guest, Memory};
 use crate::options::Options;
+use crate::processor::Processor;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -14,12 +16,14 @@ use nacre_machine_load::cpio::Archive;
 use nacre_machine_load::{ByteSource, Segment, Start, linux};
 use nacre_nest::Services;
 use nacre_nest::command::lossy;
-use nacre_sys::Frame;
+use nacre_sys::{Frame, Thread};
 
 /// Words that every kernel is given: a terminal, and no firmware to look for.
 const COMMAND_LINE: &str = "console=ttyS0 acpi=off pci=off panic=-1 quiet";
 /// More words where there is a command: what it says is then all that is to be seen.
 const SILENT: &str = " loglevel=1";
+/// Processors of a machine.
+const PROCESSORS: usize = 1;
 /// Place of the command in the guest's files.
 const COMMAND: &str = "nacre/command";
 /// Place of a script that sets the guest's terminal.
@@ -28,17 +32,10 @@ const TERMINAL: &str = "nacre/terminal";
 /// A machine.
 pub struct System {
     /// Memory and space.
-    pub guest: Guest,
-    /// State of its processor.
-    pub frame: Frame,
-    /// All devices.
-    pub platform: Platform,
-    /// Time that they go by.
-    pub clock: Clock,
-    /// True if the guest takes what is typed. One with a file system of ours says when.
-    pub is_ready: bool,
-    /// True if exits are counted.
-    pub tells: bool,
+    guest: Guest,
+    /// Processors; the first runs on the program's first thread.
+    processors: Vec<Processor>,
+    clock: Clock,
 }
 
 /// A shell script that runs these words as they are.
@@ -79,15 +76,32 @@ pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'
 /// Makes the machine and loads its kernel.
 pub fn load(services: &mut Services, options: &Options<'_>) -> Result<System, String> {
     let refused = |errno| format!("cannot take {} bytes of memory for the machine: {errno}", options.memory);
-    let guest = Guest::new(services, options.memory).map_err(refused)?;
+    let guest = Guest::new(services, options.memory, PROCESSORS).map_err(refused)?;
     let mut memory = guest.memory();
     let start = load_system(&mut memory, services, options)?;
-    let frame = guest.frame().ok_or("the machine's processor has no page")?;
-    begin(&frame, &start);
     let clock = Clock::find().map_err(|errno| format!("cannot find the clock: {errno}"))?;
-    frame.set(word::TIME_READS, u64::from(clock.is_asked()));
-    let platform = Platform::new(clock.start_of_machine() / 1_000_000_000);
-    Ok(System { guest, frame, platform, clock, is_ready: !options.is_ours(), tells: options.tells })
+    let frames: Option<Vec<Frame>> = (0..PROCESSORS).map(|number| guest.frame(number)).collect();
+    let frames = frames.ok_or("the machine's processors have no pages")?;
+    begin(&frames[0], &start);
+    let processors = frames.into_iter().enumerate().map(|(number, frame)| Processor::new(number, frame, memory, clock)).collect();
+    Ok(System { guest, processors, clock })
+}
+
+impl System {
+    /// Puts the devices on the board.
+    pub fn begin(&self, options: &Options<'_>) -> Result<(), String> {
+        let platform = Platform::new(self.clock.start_of_machine() / 1_000_000_000);
+        BOARD.begin(platform, self.clock, !options.is_ours(), self.processors.len()).map_err(|errno| format!("cannot start a thread for the timer: {errno}"))
+    }
+
+    /// Runs all processors to the machine's end.
+    pub fn run(self) -> End {
+        for processor in self.processors {
+            processor.run(Thread::FIRST);
+        }
+        drop(self.guest);
+        BOARD.outcome()
+    }
 }
 
 fn set_segment(frame: &Frame, number: usize, segment: &Segment) {

@@ -1,0 +1,232 @@
+//! The board: all devices behind one lock, and the threads beside those of the processors: one
+//! waits for timers, one reads what is typed. Whatever a device does, the processors that it is
+//! about are called.
+//!
+//! Locks are taken in this order: output, devices, seats.
+
+use crate::clock::Clock;
+use crate::manifest::MANIFEST;
+use crate::seat::Seat;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
+use core::sync::atomic::{AtomicBool, Ordering};
+use nacre_machine_devices::{MAX_PROCESSORS, OUTPUT_SIZE, Outcome, Platform};
+use nacre_proto::Errno;
+use nacre_rt::{stream, thread};
+use nacre_sys::FOREVER;
+use nacre_sys::lock::{Condition, Lock};
+
+/// Bytes that were typed and that the guest has not taken.
+const INPUT: usize = 4096;
+
+/// Everything that the guest's accesses reach.
+pub struct Devices {
+    /// Devices of the ports, interrupt controllers, and timers.
+    pub platform: Platform,
+    clock: Clock,
+    input: VecDeque<u8>,
+    /// The guest takes what is typed.
+    is_ready: bool,
+    /// Time at which something happens by itself.
+    alarm: Option<u64>,
+    /// Number of processors.
+    processors: usize,
+    /// Bits of the processors that nothing but another processor can wake.
+    idle: u32,
+}
+
+/// Result of the whole machine: how the guest ended it, `None` if somebody else did, or the
+/// sentence that says why it cannot go on.
+pub type End = Result<Option<Outcome>, String>;
+
+/// Devices and seats of the machine.
+pub struct Board {
+    devices: Lock<Option<Devices>>,
+    /// Lock of the thread that shows what the guest wrote, so that it stays in order.
+    output: Lock<()>,
+    /// The timer's thread waits here.
+    set: Condition,
+    /// Condition for whoever reads what is typed: there is room again.
+    taken: Condition,
+    seats: [Seat; MAX_PROCESSORS],
+    end: Lock<Option<End>>,
+    is_over: AtomicBool,
+    /// Number of exits by their number.
+    counts: Lock<BTreeMap<u64, u64>>,
+}
+
+/// The one machine of this program.
+pub static BOARD: Board = Board {
+    devices: Lock::new(None),
+    output: Lock::new(()),
+    set: Condition::new(),
+    taken: Condition::new(),
+    seats: [const { Seat::new() }; MAX_PROCESSORS],
+    end: Lock::new(None),
+    is_over: AtomicBool::new(false),
+    counts: Lock::new(BTreeMap::new()),
+};
+
+impl Devices {
+    /// Lets time pass, and typed bytes go in.
+    fn advance(&mut self, now: u64, taken: &Condition) {
+        self.platform.advance(now);
+        if self.is_ready && !self.input.is_empty() {
+            let count = self.platform.receive(self.input.make_contiguous());
+            self.input.drain(..count.min(INPUT));
+            taken.signal();
+        }
+    }
+
+    /// A processor waits for nothing but other processors, or no longer. Returns true if all do so:
+    /// then the machine is over.
+    pub fn set_idle(&mut self, processor: usize, is_idle: bool) -> bool {
+        let bit = 1u32 << (processor % MAX_PROCESSORS);
+        self.idle = if is_idle { self.idle | bit } else { self.idle & !bit };
+        self.idle == (1u32 << self.processors) - 1 && !(0..self.processors).any(|other| self.platform.has_signal(other))
+    }
+}
+
+impl Board {
+    /// Puts the devices there and starts the timer's thread.
+    pub fn begin(&self, platform: Platform, clock: Clock, is_ready: bool, processors: usize) -> Result<(), Errno> {
+        *self.devices.lock() = Some(Devices { platform, clock, input: VecDeque::new(), is_ready, alarm: None, processors, idle: 0 });
+        // It goes on for as long as the program.
+        thread::spawn(|_| BOARD.keep_time(), 0).map(drop)
+    }
+
+    /// The seat of a processor.
+    pub fn seat(&self, processor: usize) -> &Seat {
+        &self.seats[processor % MAX_PROCESSORS]
+    }
+
+    /// Lets a processor do something with the devices, at the time that `act` is given. `None`: the
+    /// board has no devices yet.
+    pub fn with<T>(&self, processor: usize, act: impl FnOnce(&mut Devices, u64) -> T) -> Option<T> {
+        let mut found = self.devices.lock();
+        let devices = found.as_mut()?;
+        let now = devices.clock.now();
+        devices.advance(now, &self.taken);
+        let result = act(devices, now);
+        self.settle(devices, now, Some(processor));
+        let has_output = devices.platform.output_len() != 0;
+        drop(found);
+        if has_output {
+            self.show(processor);
+        }
+        Some(result)
+    }
+
+    /// Calls the processors that something has come for, but for one that looks by itself, and sets
+    /// the timer.
+    fn settle(&self, devices: &mut Devices, now: u64, own: Option<usize>) {
+        for processor in 0..devices.processors {
+            if devices.platform.take_news(processor) && own != Some(processor) {
+                self.seat(processor).call();
+            }
+        }
+        let alarm = devices.platform.next_deadline(now);
+        let is_earlier = alarm.is_some_and(|alarm| devices.alarm.is_none_or(|old| alarm < old));
+        devices.alarm = alarm;
+        if is_earlier {
+            self.set.signal();
+        }
+    }
+
+    /// Shows what the guest has written.
+    fn show(&self, processor: usize) {
+        let _turn = self.output.lock();
+        let mut bytes = [0; OUTPUT_SIZE];
+        loop {
+            let mut found = self.devices.lock();
+            let Some(devices) = found.as_mut() else { return };
+            let count = devices.platform.take_output(&mut bytes);
+            let now = devices.clock.now();
+            self.settle(devices, now, Some(processor));
+            drop(found);
+            if count == 0 {
+                return;
+            }
+            // Text that nobody takes is lost.
+            let _ = stream::write(stream::OUTPUT, &bytes[..count]);
+        }
+    }
+
+    fn keep_time(&self) {
+        let mut found = self.devices.lock();
+        loop {
+            let mut left = FOREVER;
+            if let Some(devices) = found.as_mut() {
+                let now = devices.clock.now();
+                if devices.alarm.is_some_and(|alarm| alarm <= now) {
+                    devices.advance(now, &self.taken);
+                    self.settle(devices, now, None);
+                }
+                left = devices.alarm.map_or(FOREVER, |alarm| alarm.saturating_sub(now).max(1));
+            }
+            found = self.set.wait_for(found, left);
+        }
+    }
+
+    /// Bytes were typed. If there is no room, it `waits`, or they are lost: whoever sits at a
+    /// terminal may want to leave.
+    pub fn type_bytes(&self, bytes: &[u8], waits: bool) {
+        let mut found = self.devices.lock();
+        for byte in bytes {
+            if found.as_ref().is_some_and(|devices| devices.input.len() >= INPUT) {
+                self.hand_in(&mut found);
+            }
+            while waits && found.as_ref().is_some_and(|devices| devices.input.len() >= INPUT) {
+                found = self.taken.wait(found);
+            }
+            if let Some(devices) = found.as_mut().filter(|devices| devices.input.len() < INPUT) {
+                devices.input.push_back(*byte);
+            }
+        }
+        self.hand_in(&mut found);
+    }
+
+    /// Gives typed bytes to the serial line.
+    fn hand_in(&self, found: &mut Option<Devices>) {
+        if let Some(devices) = found {
+            let now = devices.clock.now();
+            devices.advance(now, &self.taken);
+            self.settle(devices, now, None);
+        }
+    }
+
+    /// The guest takes what is typed from now on.
+    pub fn make_ready(&self, processor: usize) {
+        self.with(processor, |devices, _| devices.is_ready = true);
+    }
+
+    /// Ends the machine; the first end counts.
+    pub fn end(&self, end: End) {
+        self.end.lock().get_or_insert(end);
+        self.is_over.store(true, Ordering::SeqCst);
+        self.seats.iter().for_each(Seat::call);
+    }
+
+    /// Returns true if the machine is to end.
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
+    /// Returns how the machine ended.
+    pub fn outcome(&self) -> End {
+        self.end.lock().take().unwrap_or(Ok(None))
+    }
+
+    /// Adds a processor's exits to those of all.
+    pub fn count(&self, counts: &BTreeMap<u64, u64>) {
+        let mut all = self.counts.lock();
+        counts.iter().for_each(|(exit, count)| *all.entry(*exit).or_default() += count);
+    }
+
+    /// Tells how often the guest was left, by the number of the exit.
+    pub fn tell(&self) {
+        for (exit, count) in self.counts.lock().iter() {
+            nacre_rt::eprint!("{}: exit {exit:#x}: {count}\n", MANIFEST.name);
+        }
+    }
+}
