@@ -10,7 +10,7 @@ use crate::failure::Outcome;
 /// A test: its sentence, the command, and what the two programs are to get, beside each other.
 type Division = (&'static str, &'static str, [u64; 2]);
 
-const DIVISIONS: [Division; 6] = [
+const DIVISIONS: [Division; 9] = [
     ("64 threads get as much as one beside them", "share-cpu shares spin first 64 : shares spin second 1", [1, 1]),
     ("and three to one, if that is what they weigh", "share-cpu --weight 3 shares spin first 64 : --weight 1 shares spin second 1", [3, 1]),
     ("three schedulers down they get no more", "share-cpu share-cpu share-cpu shares spin first 64 : shares spin second 1", [1, 1]),
@@ -27,6 +27,17 @@ const DIVISIONS: [Division; 6] = [
     (
         "a thread that the process manager makes in a program works on that program's share",
         "process share-cpu --weight 1 shares asked first : --weight 9 shares time second 1",
+        [1, 9],
+    ),
+    (
+        "a thread that yields all the time pays for the work of its scheduler",
+        "share-cpu --weight 1 shares yield first 1 : --weight 9 shares time second 1",
+        [1, 9],
+    ),
+    ("and so do many", "share-cpu --weight 1 shares yield first 64 : --weight 9 shares time second 1", [1, 9]),
+    (
+        "and many that wake all the time",
+        "share-cpu --weight 1 shares nap first 64 : --weight 9 shares time second 1",
         [1, 9],
     ),
 ];

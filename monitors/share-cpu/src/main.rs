@@ -23,7 +23,7 @@ use nacre_rt::thread::Handle;
 use nacre_rt::{Arguments, exit, thread};
 use nacre_sched::{Claim, Lottery, Policy, Priority, RoundRobin, Scheduler, Stride};
 use nacre_sys::lock::Lock;
-use nacre_sys::{OwnedPort, OwnedReference, Port, PortSet, Reference, Space, Status, clock};
+use nacre_sys::{OwnedPort, OwnedReference, Port, PortSet, Reference, Space, Status, Thread, clock};
 use manifest::MANIFEST;
 use options::{Options, PolicyName};
 
@@ -53,6 +53,8 @@ const NAME: &str = MANIFEST.name;
 
 /// Scheduler of the threads that divide the time.
 static DIVISION: Lock<Option<&'static AnyScheduler>> = Lock::new(None);
+/// Threads that divide the time.
+static DIVIDERS: Lock<Vec<Option<Thread>>> = Lock::new(Vec::new());
 /// The programs, until the threads that answer them take them.
 static PROGRAMS: Lock<Vec<Option<Running>>> = Lock::new(Vec::new());
 /// Exit statuses of the programs.
@@ -116,12 +118,18 @@ fn answer(number: usize) {
     }
 }
 
+/// Nanoseconds that a thread that divides the time has had for itself; 0 where time is hidden.
+fn own_time(number: usize) -> u64 {
+    let divider = DIVIDERS.lock().get(number).copied().flatten();
+    divider.and_then(|divider| divider.time().ok()).unwrap_or(0)
+}
+
 /// Donates the calling thread's time to the programs, and never returns.
-fn divide(_: usize) {
+fn divide(number: usize) {
     let Some(scheduler) = *DIVISION.lock() else {
         return;
     };
-    let status = scheduler.run();
+    let status = scheduler.run(|| own_time(number));
     complain(NAME, &format!("cannot divide time any more: {status:?}"));
     exit::exit(FAILED);
 }
@@ -191,7 +199,9 @@ fn start_all(options: &Options<'_>, arguments: &Arguments) -> Result<Vec<Handle>
     }
     let hire = |function: fn(usize), number| thread::spawn(function, number).map_err(|errno| failed(format!("cannot make a thread: {errno}")));
     for number in 0..options.processors {
-        core::mem::forget(hire(divide, number)?);
+        let divider = hire(divide, number)?;
+        DIVIDERS.lock().push(divider.thread());
+        core::mem::forget(divider);
     }
     (0..options.shares.len()).map(|number| hire(answer, number)).collect()
 }

@@ -25,7 +25,7 @@ static ANSWERED: AtomicU64 = AtomicU64::new(0);
 static SPUN: AtomicU64 = AtomicU64::new(0);
 
 fn schedule(port: usize) {
-    let _ = Scheduler::new(Priority::new(&CLAIMS), Port(port as u64), CLAIMS.len()).map(|scheduler| scheduler.run());
+    let _ = Scheduler::new(Priority::new(&CLAIMS), Port(port as u64), CLAIMS.len()).map(|scheduler| scheduler.run(|| 0));
 }
 
 fn serve(port: usize) {

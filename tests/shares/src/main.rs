@@ -52,19 +52,20 @@ fn had(number: usize) -> u64 {
 }
 
 /// Works until the span is over, and counts what is done in it. What it has had of processors it
-/// asks when it runs for the first time in the span, and behind it: between the span's ends and
-/// that it has had nothing.
+/// asks at each look before the span, and at the first look behind it. Between the span's ends and
+/// its turns it has had nothing. A look at the start of its first turn in the span would come too
+/// late: with several processors QEMU lets each stand still for milliseconds, often just then.
 fn spin(number: usize) {
     drop(GATE.lock());
-    let (mut done, mut before) = (0, None);
+    let (mut done, mut before) = (0, had(number));
     loop {
         let now = ticks();
-        if now >= SPAN[0] && before.is_none() {
-            before = Some(had(number));
+        if now < SPAN[0] {
+            before = had(number);
         }
         if now >= SPAN[1] {
             DONE.fetch_add(done, Ordering::Relaxed);
-            HAD.fetch_add(had(number) - before.unwrap_or(0), Ordering::Relaxed);
+            HAD.fetch_add(had(number) - before, Ordering::Relaxed);
             return;
         }
         (0..STEPS).for_each(|step| _ = core::hint::black_box(step));
@@ -108,6 +109,28 @@ fn flood(name: &[u8]) -> i32 {
     tell(&format!("{} {}\n", alloc::string::String::from_utf8_lossy(name), (SPAN[1] - SPAN[0]) / 10))
 }
 
+/// Yields until the span is over.
+fn yields(_: usize) {
+    while ticks() < SPAN[1] {
+        Thread::yield_now();
+    }
+}
+
+/// Sleeps for as short as it can until the span is over.
+fn naps(_: usize) {
+    while ticks() < SPAN[1] {
+        let _ = Thread::sleep(1);
+    }
+}
+
+/// Runs threads that give their scheduler work all the time. Prints what [`flood`] prints.
+fn restless(name: &[u8], threads: usize, run: fn(usize)) -> i32 {
+    let handles: Vec<Handle> = (1..threads).map_while(|_| thread::spawn(run, 0).ok()).collect();
+    run(0);
+    handles.into_iter().for_each(Handle::join);
+    tell(&format!("{} {}\n", alloc::string::String::from_utf8_lossy(name), (SPAN[1] - SPAN[0]) / 10))
+}
+
 fn number(text: &[u8]) -> Option<usize> {
     core::str::from_utf8(text).ok()?.parse().ok()
 }
@@ -120,6 +143,7 @@ fn shares(arguments: &Arguments) -> i32 {
             number(threads).filter(|threads| *threads > 0).map_or(125, |threads| spin_all(name, threads, what))
         }
         [b"flood", name] => flood(name),
+        [verb @ (b"yield" | b"nap"), name, threads] => number(threads).map_or(125, |threads| restless(name, threads, if verb == b"yield" { yields } else { naps })),
         [b"wait"] => asked::wait(),
         // Its own share is what its neighbour is not to have.
         [b"asked", name] => asked::ask().map_or_else(|why| tell(&why).max(1), |()| tell(&format!("{} {}\n", alloc::string::String::from_utf8_lossy(name), (SPAN[1] - SPAN[0]) / 10))),

@@ -5,6 +5,7 @@
 extern crate alloc;
 
 pub mod lottery;
+mod own_cost;
 pub mod policy;
 pub mod priority;
 pub mod round_robin;

@@ -31,6 +31,9 @@ pub trait Policy {
     fn charge(&mut self, client: usize, given: u64);
     /// Gives back time that the client was charged and has not used.
     fn refund(&mut self, _client: usize, _unused: u64) {}
+    /// The scheduler has worked for a client for so many nanoseconds, in which nobody was given
+    /// time.
+    fn overhead(&mut self, _client: usize, _time: u64) {}
 }
 
 impl<P: Policy + ?Sized> Policy for Box<P> {
@@ -52,6 +55,10 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
 
     fn refund(&mut self, client: usize, unused: u64) {
         (**self).refund(client, unused);
+    }
+
+    fn overhead(&mut self, client: usize, time: u64) {
+        (**self).overhead(client, time);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The loop of a scheduler: announcements in, time out. Several threads may run it at once, each on
 //! a processor of its own.
 
+use crate::own_cost::OwnCost;
 use crate::policy::Policy;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -114,13 +115,15 @@ impl<P: Policy> Scheduler<P> {
         Some(Scheduler { state: Lock::new(State { policy, clients, idle: 0 }), port })
     }
 
-    /// Gives the calling thread's time for ever. Returns when the port is gone, or there is no
-    /// memory for references any more.
-    pub fn run(&self) -> Status {
+    /// Gives the calling thread's time for ever. `time` tells the nanoseconds that this thread has
+    /// had for itself, or 0 if nobody knows. Returns when the port is gone, or there is no memory
+    /// for references any more.
+    pub fn run(&self, mut time: impl FnMut() -> u64) -> Status {
         let slot = &mut match OwnedReference::null() {
             Ok(slot) => slot,
             Err(status) => return status,
         };
+        let mut cost = OwnCost::new(time());
         loop {
             let (taken, slack) = {
                 let mut state = self.state.lock();
@@ -128,11 +131,20 @@ impl<P: Policy> Scheduler<P> {
             };
             let result = match taken {
                 Some((client, ready)) => self.wake(slack).and_then(|()| self.turn(client, ready, slot)),
-                None => self.wait(slot),
+                None => self.wait(slot).map(|()| None),
             };
-            if let Err(status) = result {
-                return status;
+            match result {
+                Ok(Some(payer)) => self.charge_for_turn(payer, cost.of_turn(&mut time)),
+                Ok(None) => {}
+                Err(status) => return status,
             }
+        }
+    }
+
+    /// Charges a client for the scheduler's own work.
+    fn charge_for_turn(&self, payer: usize, cost: u64) {
+        if cost != 0 {
+            self.state.lock().policy.overhead(payer, cost);
         }
     }
 
@@ -142,34 +154,37 @@ impl<P: Policy> Scheduler<P> {
     }
 
     fn wait(&self, slot: &mut OwnedReference) -> Result<(), Status> {
-        let result = self.receive(nacre_sys::FOREVER, slot);
+        let result = self.receive(nacre_sys::FOREVER, slot).map(drop);
         self.state.lock().idle -= 1;
         result
     }
 
-    /// Takes one announcement, to `slot`; none within `timeout` is no error.
-    fn receive(&self, timeout: u64, slot: &mut OwnedReference) -> Result<(), Status> {
+    /// Takes one announcement, to `slot`: the client whose thread is ready. None within `timeout`
+    /// is no error.
+    fn receive(&self, timeout: u64, slot: &mut OwnedReference) -> Result<Option<usize>, Status> {
         match ipc::receive(self.port.address(), Buffers::new(&mut [][..], &[slot.handle()]), timeout) {
-            Ok(received) => self.announced(&received, slot),
-            Err(status) if status.code() == Some(nacre_abi::Code::TimedOut) => Ok(()),
+            Ok(received) => Ok(self.announced(&received, slot)),
+            Err(status) if status.code() == Some(nacre_abi::Code::TimedOut) => Ok(None),
             Err(status) => Err(status),
         }
     }
 
-    fn announced(&self, received: &Received, slot: &mut OwnedReference) -> Result<(), Status> {
+    fn announced(&self, received: &Received, slot: &mut OwnedReference) -> Option<usize> {
         if received.references() != 1 {
-            return Ok(());
+            return None;
         }
         match (received.ready(), OwnedReference::null()) {
             (Some(client), Ok(fresh)) => self.state.lock().add(client as usize, core::mem::replace(slot, fresh), received.words[1] != 0),
             // Without a slot for the next one, this thread is given no time.
             _ => drop(slot.handle().destroy()),
         }
-        Ok(())
+        received.ready().map(|client| client as usize)
     }
 
-    /// Gives time to a thread of a client.
-    fn turn(&self, client: usize, ready: Ready, slot: &mut OwnedReference) -> Result<(), Status> {
+    /// Gives time to a thread of a client. Returns the client that pays for this work: one whose
+    /// thread became ready and cut the turn short, or the one that had the turn. Otherwise threads
+    /// that wake and yield all the time would take time from the others.
+    fn turn(&self, client: usize, ready: Ready, slot: &mut OwnedReference) -> Result<Option<usize>, Status> {
         // A thread that is gone is blocked for ever.
         let (end, used) = match Thread(ready.thread.handle().0).donate(self.port.address(), PIECE - ready.used) {
             Ok(donation) => (donation.end, donation.used),
@@ -179,9 +194,9 @@ impl<P: Policy> Scheduler<P> {
         match end {
             // What has come may be gone again: its sender was stopped, or another of these threads
             // has it. Then there is nothing to wait for.
-            DonationEnd::Arrived => self.receive(1, slot),
-            DonationEnd::Busy => self.receive(AWHILE, slot),
-            _ => Ok(()),
+            DonationEnd::Arrived => self.receive(1, slot).map(|arrived| arrived.or(Some(client))),
+            DonationEnd::Busy => self.receive(AWHILE, slot).map(|_| None),
+            _ => Ok(Some(client)),
         }
     }
 }

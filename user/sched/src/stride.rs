@@ -68,6 +68,10 @@ impl Policy for Stride {
         }
     }
 
+    fn overhead(&mut self, client: usize, time: u64) {
+        self.charge(client, time);
+    }
+
     fn refund(&mut self, client: usize, unused: u64) {
         if let Some(client) = self.clients.get_mut(client) {
             client.clock = client.clock.saturating_sub(client.moved_by(unused));
@@ -90,6 +94,22 @@ mod tests {
         // Whatever pieces they take.
         let got = crate::policy::simulate(&mut weights(&[1, 1]), 2, 10_000, |client| if client == 0 { 3 } else { 1000 });
         assert!(got[0].abs_diff(got[1]) <= 1000);
+    }
+
+    #[test]
+    fn whoever_makes_work_for_the_scheduler_gets_less() {
+        let mut policy = weights(&[1, 1]);
+        [0, 1].map(|client| policy.add(client));
+        let mut got = [0_u64; 2];
+        for _ in 0..3000 {
+            let client = policy.pick(&|_| true).expect("a client");
+            got[client] += 10;
+            policy.charge(client, 10);
+            if client == 0 {
+                policy.overhead(client, 10);
+            }
+        }
+        assert!(got[1].abs_diff(2 * got[0]) <= 20, "{got:?}");
     }
 
     #[test]
