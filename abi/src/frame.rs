@@ -33,7 +33,7 @@ pub mod word {
     pub const NEXT: usize = 8;
     /// An event to deliver: vector, type (bits 8 to 10: 0 external, 2 non-maskable, 3 exception, 4
     /// software), bit 11 = error code in the upper half, bit 31 = there is one. 0 after it was
-    /// entered.
+    /// delivered; an external one waits here until the guest takes it.
     pub const INJECT: usize = 9;
     /// Set (not 0) if the guest is to be left as soon as it could take an external interrupt.
     pub const WINDOW: usize = 10;

@@ -218,11 +218,14 @@ pub struct MachineArguments {
     /// Names of the ports between this machine and the guest
     #[arg(skip)]
     pub ports: Vec<String>,
+    /// Emulated processors take turns: QEMU's SVM is not safe on several threads
+    #[arg(skip)]
+    pub takes_turns: bool,
 }
 
 impl Default for MachineArguments {
     fn default() -> Self {
-        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None, ports: Vec::new() }
+        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None, ports: Vec::new(), takes_turns: false }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::boot::guest::Guest;
 use crate::builds;
 use crate::cli::{GuestArguments, MachineArguments, RunArguments, Seed};
 use crate::control::desk::Desk;
+use crate::control::image;
 use crate::control::names;
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::scratch::Scratch;
@@ -49,6 +50,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     if !machine_arguments.debug {
         machine_arguments.kernel_option.push("quiet=1".to_string());
     }
+    machine_arguments.takes_turns = guest.has_machine || arguments.guest.command.iter().any(|word| image::has_machine(Path::new(word)));
     let line = arguments.gdb.map(DebugLine::open).transpose()?;
     if let Some(line) = &line {
         machine_arguments.debug_line = Some(line.socket());

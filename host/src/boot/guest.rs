@@ -45,6 +45,8 @@ pub struct Guest {
     pub name: String,
     /// A word of the command that is a file of this machine and none of the guest's.
     pub absent: Option<PathBuf>,
+    /// A word of the command is the monitor `machine`, or a script that has the word.
+    pub has_machine: bool,
 }
 
 impl Guest {
@@ -62,9 +64,11 @@ impl Guest {
         let scope = Scope { monitors: &monitors, natives: &natives, directory: &directory, path: &path };
         let stack = program::resolve(&arguments.command, &scope, &mut files)?;
         let stack = if arguments.bare { stack } else { stack.in_world(&scope) };
+        let has_script = arguments.command.iter().any(|word| is_script_with_machine(word));
+        let has_machine = has_script || arguments.command.iter().any(|word| word == "machine");
         if stack.needs_kernel {
             add_kernel(&mut files, &products.tree)?;
-        } else if arguments.command.iter().any(|word| is_script_with_machine(word)) {
+        } else if has_script {
             // It may mean something else: if there is no kernel, whoever runs it is told.
             let _ = add_kernel(&mut files, &products.tree);
         }
@@ -89,7 +93,7 @@ impl Guest {
         }
         let image = writer::image(&root(products)?, &files).map_err(|message| Failure::new(Class::Internal, message))?;
         let name = arguments.command.first().map_or(String::new(), |word| word.display().to_string());
-        Ok(Guest { image, absent: absent(&arguments.command, &directory, &files), outputs: stack.outputs, name })
+        Ok(Guest { image, absent: absent(&arguments.command, &directory, &files), outputs: stack.outputs, name, has_machine })
     }
 }
 

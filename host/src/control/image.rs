@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
+use std::path::Path;
 
 use nacre_snapshot::image::{Facts, Fault, Origin, Port, Reader};
 
@@ -20,6 +21,18 @@ pub fn image_info(arguments: &ImageInfoArguments) -> Outcome<i32> {
         .map_err(|fault| Failure::new(Class::File, format!("{shown}: {fault}")))?;
     print!("{}", if arguments.json { to_json(&facts) } else { to_text(&facts) });
     Ok(0)
+}
+
+/// Returns true if the file is an image of an environment in which a guest machine runs.
+pub fn has_machine(path: &Path) -> bool {
+    let Ok(mut file) = File::open(path).map(BufReader::new) else { return false };
+    let reader = Reader::new(|into: &mut [u8]| file.read_exact(into).map_err(|_| Fault::File));
+    reader.is_ok_and(|reader| reader.facts().command.iter().any(|word| names(word, b"machine")))
+}
+
+/// Returns true if a word is a name, or a script that has it.
+fn names(word: &[u8], name: &[u8]) -> bool {
+    word.split(|byte| !byte.is_ascii_alphanumeric()).any(|part| part == name)
 }
 
 /// Reads an image to its end.

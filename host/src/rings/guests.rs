@@ -45,6 +45,13 @@ const CASES: &[Case] = &[
     stack("a guest runs below checkpoint", &["checkpoint", "-m", "256M", "machine", "--memory", "100M", "sh", "-c", SUM]),
     stack("a guest runs below two layers", &["trace", "-q", "process", "trace", "-q", "machine", "sh", "-c", SUM]),
     stack("a guest runs as a shell's job", &["process", "sh", "-c", "machine sh -c 'echo the answer is 42; exit 7' & wait $!"]),
+    Case {
+        name: "guests run beside each other",
+        words: &["process", "sh", "-c", "for k in 1 2 3; do machine --memory 96M sh -c 'i=0; while [ $i -lt 200 ]; do i=$((i + 1)); /bin/true; done; echo made $i' & done; wait %1 && wait %2 && wait %3 && echo all"],
+        input: "",
+        output: &["made 200", "all"],
+        status: 0,
+    },
     Case { name: "a guest reads its input to the end", words: &["machine", "wc", "-l"], input: "1\n2\n3\n", output: &["3"], status: 0 },
     Case { name: "a guest's shell is typed to", words: &["machine"], input: "echo $((40 + 2))\nexit 9\n", output: &["42"], status: 9 },
     Case {
@@ -77,8 +84,9 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
 /// Returns the fault, if there was one.
 fn fault(products: &Products, case: &Case, cpus: u32) -> Outcome<Option<String>> {
     let guest = GuestArguments { command: case.words.iter().map(Into::into).collect(), ..GuestArguments::default() };
-    let image = Scratch::write("boot-image", &Guest::compose(products, &guest, &Facts::PIPE)?.image)?;
-    let arguments = MachineArguments { cpus, ..MachineArguments::default() };
+    let guest = Guest::compose(products, &guest, &Facts::PIPE)?;
+    let image = Scratch::write("boot-image", &guest.image)?;
+    let arguments = MachineArguments { cpus, takes_turns: guest.has_machine, ..MachineArguments::default() };
     let machine = machine(products, &image, arguments);
     let captured = capture(&machine, Limits { timeout: Some(LIMIT), ..Limits::default() }, case.input.as_bytes())?;
     let text = String::from_utf8_lossy(&captured.output).into_owned();

@@ -100,7 +100,8 @@ impl Machine {
         } else if kvm_works() {
             "-accel kvm -cpu host".to_string()
         } else {
-            "-accel tcg,thread=multi -cpu max".to_string()
+            let threads = if self.arguments.takes_turns { "single" } else { "multi" };
+            format!("-accel tcg,thread={threads} -cpu max")
         }
     }
 

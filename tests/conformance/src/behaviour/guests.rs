@@ -166,7 +166,22 @@ pub fn delivered() -> Result<(), String> {
     set(word::INJECT, 1 << 31 | 8);
     equal("the handler", enter()?, PORT_EXIT)?;
     equal("its port", get(word::INFORMATION[0]) >> 16, 0x81)?;
-    equal("what is to be delivered", get(word::INJECT), 0)
+    equal("what is to be delivered", get(word::INJECT), 0)?;
+    // cpuid; sti; nop; nop: with interrupts off, it waits.
+    let mut code = [0x90; 0x30];
+    code[..3].copy_from_slice(&[0x0f, 0xa2, 0xfb]);
+    code[0x20..0x22].copy_from_slice(&[0xe6, 0x81]);
+    guest(&code);
+    write(EXPORTED + 0x100 + 8 * 4, 0xffff << 16 | (MAPPED_AT + 0x20 - 0xf_fff0));
+    segment(8, 0, MAPPED_AT + 0x100);
+    segment(2, 0x93, MAPPED_AT);
+    set(word::RSP, 0x800);
+    set(word::INJECT, 1 << 31 | 8);
+    equal("an instruction before", enter()?, CPUID_EXIT)?;
+    equal("an interrupt that waits", get(word::INJECT), 1 << 31 | 8)?;
+    pass(2);
+    equal("the handler, later", enter()?, PORT_EXIT)?;
+    equal("what waits then", get(word::INJECT), 0)
 }
 
 pub fn refused() -> Result<(), String> {

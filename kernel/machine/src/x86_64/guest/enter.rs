@@ -17,6 +17,8 @@ const MACHINE_CHECK: u64 = 0x52;
 const NESTED_FAULT: u64 = 0x400;
 /// INTR, NMI, SMI and INIT: the kernel's own business.
 const INTERRUPTS: core::ops::RangeInclusive<u64> = 0x60..=0x63;
+/// IRET, where one more interrupt waits for it.
+const RETURN: u64 = 0x74;
 
 /// The call `thread_enter`.
 pub fn entered() -> ! {
@@ -58,7 +60,7 @@ fn run(cpu: &Cpu, entry: &GuestEntry) -> ! {
             doors::locked(EntryKind::Vector(PAGE_FAULT), |kernel| kernel.guest_fault(address, doors::needed(error), error))
         }
         MACHINE_CHECK => panic!("the machine reports an error of its own"),
-        exit if INTERRUPTS.contains(&exit) => {
+        exit if exit == RETURN || INTERRUPTS.contains(&exit) => {
             vmcb::deliver_again(entry.frame);
             doors::leave()
         }

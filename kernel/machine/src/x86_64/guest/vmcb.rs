@@ -46,6 +46,7 @@ const LEAVING_EXCEPTIONS: u64 = 1 << 1 | 1 << 17 | 1 << 18;
 /// registers, task switches, FERR_FREEZE, shutdown.
 const LEAVING: u64 = 0xf | 1 << 15 | 1 << 18 | 1 << 22 | 1 << 24 | 0x3f << 26;
 const LEAVING_WINDOW: u64 = 1 << 4;
+const LEAVING_RETURN: u64 = 1 << 20;
 const LEAVING_TIME: u64 = 1 << 14;
 /// Intercepts of the second: all of SVM's, RDTSCP, ICEBP, WBINVD, MONITOR, MWAIT (both), XSETBV,
 /// RDPRU.
@@ -56,6 +57,10 @@ const LEAVING_THIRD: u64 = 0b11011 << 32;
 const OWN_INTERRUPTS: u64 = 1 << 24;
 /// An interrupt of the highest priority is asked for.
 const ASKED: u64 = 1 << 8 | 0xf << 16 | 1 << 20;
+/// Bit of one that was not taken yet.
+const WAITS: u64 = 1 << 8;
+const INTERRUPTS: u64 = 1 << 9;
+const EVENT_VALID: u64 = 1 << 31;
 /// One identity for all: all of its translations go at each entry.
 const IDENTITY_FLUSHED: u64 = 1 | 1 << 32;
 const SVME: u64 = 1 << 12;
@@ -130,8 +135,10 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> boo
     block[EFER].set(if is_long { efer | LONG_ACTIVE } else { efer & !LONG_ENABLED } | SVME);
     block[RFLAGS].set(block[RFLAGS].get() & RFLAGS_BITS | 2);
     block[SHADOW].set(block[SHADOW].get() & 1);
-    block[INJECT].set(read(frame, word::INJECT));
-    control(block, pages, entry, is_enabled);
+    let inject = read(frame, word::INJECT);
+    let external = (inject >> 31 & 1 == 1 && inject >> 8 & 7 == 0).then_some(inject & 0xff);
+    block[INJECT].set(if external.is_some() { 0 } else { inject });
+    control(block, pages, entry, is_enabled, external);
     is_deliverable(block[INJECT].get()) && is_consistent(block, is_long)
 }
 
@@ -154,19 +161,26 @@ fn is_consistent(block: &[Cell<u64>; 512], is_long: bool) -> bool {
     !wrong.contains(&true)
 }
 
-/// Fills in what no frame decides. `is_enabled`: the guest has long mode enabled.
-fn control(block: &[Cell<u64>; 512], pages: &Pages, entry: &GuestEntry, is_enabled: bool) {
-    let window = read(entry.frame, word::WINDOW) != 0;
+/// Fills in what no frame decides. `is_enabled`: the guest has long mode enabled. `external`:
+/// vector of an interrupt for it. The processor takes that as one that its virtual controller has,
+/// not as an event at the entry: QEMU (7.2, for one) delivers such an event again when somebody
+/// wakes its thread at that moment, whether the guest takes interrupts or not.
+fn control(block: &[Cell<u64>; 512], pages: &Pages, entry: &GuestEntry, is_enabled: bool, external: Option<u64>) {
+    let asks = read(entry.frame, word::WINDOW) != 0;
+    // One at a time: when the guest returns from this interrupt, it is entered anew.
+    let takes = block[RFLAGS].get() & INTERRUPTS != 0 && block[SHADOW].get() == 0;
+    let (window, returns) = (asks && external.is_none(), asks && external.is_some() && takes);
     let hides_time = entry.hides_time || read(entry.frame, word::TIME_READS) != 0;
-    let leaving = LEAVING | if window { LEAVING_WINDOW } else { 0 } | if hides_time { LEAVING_TIME } else { 0 };
-    let switches = if is_enabled { CR0_WRITES } else { 0 };
-    block[ACCESSES].set(ALL_DEBUG_ACCESSES | switches);
+    let when = |is_so, bit| if is_so { bit } else { 0 };
+    let leaving = LEAVING | when(window, LEAVING_WINDOW) | when(returns, LEAVING_RETURN) | when(hides_time, LEAVING_TIME);
+    block[ACCESSES].set(ALL_DEBUG_ACCESSES | when(is_enabled, CR0_WRITES));
     block[EXCEPTIONS].set(LEAVING_EXCEPTIONS | leaving << 32);
     block[INSTRUCTIONS].set(LEAVING_MORE | LEAVING_THIRD);
     block[PORT_MAP].set(pages.ports.0);
     block[REGISTER_MAP].set(pages.registers.0);
     block[IDENTITY].set(IDENTITY_FLUSHED);
-    block[VIRTUAL_INTERRUPT].set(OWN_INTERRUPTS | if window { ASKED } else { 0 } | read(entry.frame, word::TASK_PRIORITY) & 0xf);
+    let asked = when(window, ASKED) | external.map_or(0, |vector| ASKED | vector << 32);
+    block[VIRTUAL_INTERRUPT].set(OWN_INTERRUPTS | asked | read(entry.frame, word::TASK_PRIORITY) & 0xf);
     block[NESTED].set(1);
     block[ROOT].set(entry.root.0);
     block[CLEAN].set(0);
@@ -193,15 +207,24 @@ pub fn store(pages: &Pages, frame: Physical, registers: &Registers) -> u64 {
     for (to, from, count) in RUNS {
         (0..count).for_each(|number| write(frame, to + number, block[from + number].get()));
     }
-    write(frame, word::INJECT, 0);
+    let waits = waiting(block);
+    write(frame, word::INJECT, waits.unwrap_or(0));
     let hidden = if block[CR0].get() & PAGING == 0 { read(frame, word::EFER) & LONG_ENABLED } else { 0 };
     write(frame, word::EFER, block[EFER].get() & !SVME | hidden);
     write(frame, word::PRIVILEGE, block[PRIVILEGE].get() >> 24 & 3);
     write(frame, word::TASK_PRIORITY, block[VIRTUAL_INTERRUPT].get() & 0xf);
-    write(frame, word::INTERRUPTED, block[INTERRUPTED].get());
+    // One whose delivery has failed is told of here, too: by QEMU as an exception.
+    let (interrupted, vector) = (block[INTERRUPTED].get(), |event: u64| event & 0xff);
+    write(frame, word::INTERRUPTED, if waits.map(vector) == Some(vector(interrupted)) { 0 } else { interrupted });
     write(frame, word::NEXT, block[NEXT].get());
     INFORMATION.iter().zip(word::INFORMATION).for_each(|(from, to)| write(frame, to, block[*from].get()));
     exit
+}
+
+/// The external interrupt that the guest was given and has not taken, as a frame has it.
+fn waiting(block: &[Cell<u64>; 512]) -> Option<u64> {
+    let (interrupt, leaving) = (block[VIRTUAL_INTERRUPT].get(), block[EXCEPTIONS].get() >> 32);
+    (interrupt & WAITS != 0 && leaving & LEAVING_WINDOW == 0).then_some(EVENT_VALID | interrupt >> 32 & 0xff)
 }
 
 /// Lets what was being delivered, when a guest was left without its monitor, be delivered when it
