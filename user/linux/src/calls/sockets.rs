@@ -95,13 +95,13 @@ fn netlink(process: &mut Process, kind: u64, protocol: u64) -> Answer {
     channel::bind(made.handle(), 0, &[][..])?;
     let size = channel::name(made.handle(), END_OWN, &mut name[..])?.name;
     channel::connect(made.handle(), pid, uid, gid, name.get(..size).unwrap_or_default())?;
-    let mut file = Socket { family: Family::Local, kind: SOCK_DGRAM }.open(made, flags);
-    file.mode |= NETLINK;
+    let file = Socket { family: Family::Local, kind: SOCK_DGRAM }.open(made, flags);
+    file.mode.set(file.mode.get() | NETLINK);
     process.open(file, flags as u32 & O_CLOEXEC != 0)
 }
 
 /// Such a socket behind a descriptor.
-pub fn netlink_at(process: &Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno> {
+pub fn netlink_at(process: &mut Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno> {
     let (file, _) = socket_at(process, descriptor)?;
     if is_netlink(&file) { Ok(file) } else { Err(EINVAL) }
 }

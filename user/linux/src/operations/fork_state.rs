@@ -107,7 +107,7 @@ impl ForkState {
         let [reference] = self.references_of([reference.map(OwnedReference::handle)])?;
         let path = if stream.is_none() && reference.is_none() { made_here(file) } else { Some((opened_by(file)?, 0)) };
         let Some((path, position)) = path else { return Ok(None) };
-        fallible::push(&mut self.data.files, File { stream, reference, mode: file.mode, flags: file.flags.get(), path, position })?;
+        fallible::push(&mut self.data.files, File { stream, reference, mode: file.mode.get(), flags: file.flags.get(), path, position })?;
         let number = self.data.files.len() as u64 - 1;
         fallible::push(known, (at, number))?;
         Ok(Some(number))

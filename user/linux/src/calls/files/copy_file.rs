@@ -98,7 +98,7 @@ pub fn copy_file_range(process: &mut Process, frame: &mut Frame) -> Answer {
     if !from.can_read() || !to.can_write() || to.flags.get() & O_APPEND != 0 {
         return Err(EBADF);
     }
-    if [&from, &to].iter().any(|file| file.mode & S_IFMT == S_IFDIR) {
+    if [&from, &to].iter().any(|file| file.mode.get() & S_IFMT == S_IFDIR) {
         return Err(EISDIR);
     }
     if flags != 0 || !from.is_regular() || !to.is_regular() {

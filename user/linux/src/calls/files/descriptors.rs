@@ -179,7 +179,7 @@ fn pipe_size(file: &Rc<OpenFile>, size: u64) -> Answer {
     if file.pipe().is_some() {
         return Ok(CAPACITY as u64);
     }
-    if file.mode & file_flags::S_IFMT != file_flags::S_IFIFO {
+    if file.mode.get() & file_flags::S_IFMT != file_flags::S_IFIFO {
         return Err(EBADF);
     }
     if size > i32::MAX as u64 {

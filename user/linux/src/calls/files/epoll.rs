@@ -60,7 +60,7 @@ pub fn epoll_ctl(process: &mut Process, frame: &mut Frame) -> Answer {
     let (wanted, data) = if operation == DELETE { (0, 0) } else { read_event(process, event)? };
     let outer = process.descriptors.get(set)?;
     let file = process.descriptors.get(descriptor)?;
-    if file.is_regular() || file.mode & S_IFMT == 0o040000 {
+    if file.is_regular() || file.mode.get() & S_IFMT == 0o040000 {
         return Err(EPERM);
     }
     let local = set_of(&outer)?;

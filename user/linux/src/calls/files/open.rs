@@ -105,7 +105,7 @@ fn open_path(process: &mut Process, descriptor: u64, path: &[u8], flags: u32, mo
         Err(ENXIO) => named_pipe::open_fifo(process, directory, path, flags & (KEPT | O_DIRECT))?,
         Err(error) => return Err(error),
     };
-    file.is_null = path == b"/dev/null" && file.mode & S_IFMT == S_IFCHR;
+    file.is_null = path == b"/dev/null" && file.mode.get() & S_IFMT == S_IFCHR;
     *file.opened_by.borrow_mut() = Some((base, opened_by));
     process.open(file, flags & O_CLOEXEC != 0)
 }
@@ -134,7 +134,7 @@ fn check_open(process: &mut Process, place: Place<'_>, flags: u32) -> Result<Opt
 /// Returns the path of a descriptor's file. Pipes, sockets and files that have lost their name have
 /// none.
 fn name_of_own(process: &mut Process, number: u64, file: &OpenFile) -> Option<Vec<u8>> {
-    let has_name = file.node().is_some() || matches!(file.kind, Kind::Remote(_)) && matches!(file.mode & S_IFMT, S_IFREG | S_IFDIR | S_IFCHR);
+    let has_name = file.node().is_some() || matches!(file.kind, Kind::Remote(_)) && matches!(file.mode.get() & S_IFMT, S_IFREG | S_IFDIR | S_IFCHR);
     if !has_name || file.is_master() {
         return None;
     }

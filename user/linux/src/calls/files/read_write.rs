@@ -265,7 +265,7 @@ pub fn lseek(process: &mut Process, frame: &mut Frame) -> Answer {
     {
         return answer;
     }
-    if file.mode & S_IFMT == S_IFDIR {
+    if file.mode.get() & S_IFMT == S_IFDIR {
         return match whence & 0xffff_ffff {
             SET => list_directory::seek(process, &file, position(offset)?),
             CURRENT if offset == 0 => Ok(list_directory::position(process, &file)),
@@ -342,7 +342,7 @@ pub fn sync(_: &mut Process, _: &mut Frame) -> Answer {
 
 /// Returns true if the file is a pipe, inside the process or shared with others.
 pub fn is_pipe(file: &OpenFile) -> bool {
-    file.pipe().is_some() || file.mode & S_IFMT == S_IFIFO
+    file.pipe().is_some() || file.mode.get() & S_IFMT == S_IFIFO
 }
 
 /// `fadvise64(descriptor, offset, size, advice)`: advice that nobody needs.

@@ -229,7 +229,7 @@ pub fn mq_getsetattr(process: &mut Process, frame: &mut Frame) -> Answer {
 }
 
 /// Returns the notification that a `sigevent` asks for, its kind, and its signal.
-fn effect(process: &Process, address: u64) -> Result<(Effect, u64, u64), Errno> {
+fn effect(process: &mut Process, address: u64) -> Result<(Effect, u64, u64), Errno> {
     let [value, word] = process.memory.read_words(address)?;
     let (signal, kind) = (word & 0xffff_ffff, word >> 32);
     let effect = match kind {

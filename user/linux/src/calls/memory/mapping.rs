@@ -152,7 +152,7 @@ fn map_anonymous(process: &mut Process, address: u64, size: u64, flags: u64, rig
 /// Returns true if a mapping of the file is fresh memory.
 fn is_zero_device(process: &mut Process, file: &OpenFile) -> Result<bool, Errno> {
     const ZERO_DEVICE: u64 = 0x105;
-    let is_device = file.mode & S_IFMT == S_IFCHR && !file.is_null;
+    let is_device = file.mode.get() & S_IFMT == S_IFCHR && !file.is_null;
     Ok(is_device && file_status::of_file(process, file)?.rdevice == ZERO_DEVICE)
 }
 

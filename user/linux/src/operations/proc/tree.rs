@@ -209,7 +209,7 @@ fn path_of_descriptor(process: &mut Process, number: u64) -> Result<Vec<u8>, Err
     if let Some(name) = file.name() {
         return Ok(name.into_bytes());
     }
-    match file.mode & S_IFMT {
+    match file.mode.get() & S_IFMT {
         S_IFDIR => path_of::path_of(file.reference().map_err(|_| ENOENT)?),
         kind @ (S_IFIFO | S_IFSOCK) => {
             let inode = file_status::of_file(process, &file)?.inode;
@@ -217,7 +217,7 @@ fn path_of_descriptor(process: &mut Process, number: u64) -> Result<Vec<u8>, Err
         }
         _ => match path_opened(&file)? {
             Some(path) => Ok(path_walk::real_path(process, &path)),
-            None if file.mode & S_IFMT == S_IFCHR || job_control::is_terminal(&file) => Ok(b"/dev/console".to_vec()),
+            None if file.mode.get() & S_IFMT == S_IFCHR || job_control::is_terminal(&file) => Ok(b"/dev/console".to_vec()),
             None => Ok(b"/ (unknown)".to_vec()),
         },
     }

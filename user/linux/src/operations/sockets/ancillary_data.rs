@@ -83,7 +83,7 @@ fn credentials(process: &mut Process, data: &[u8]) -> Result<[u32; 3], Errno> {
 /// Returns the record that describes a file to the receiver of its reference.
 pub fn record(file: &OpenFile) -> [u8; RECORD] {
     let mut bytes = [0; RECORD];
-    bytes[..4].copy_from_slice(&file.mode.to_le_bytes());
+    bytes[..4].copy_from_slice(&file.mode.get().to_le_bytes());
     bytes[4..].copy_from_slice(&file.flags.get().to_le_bytes());
     bytes
 }

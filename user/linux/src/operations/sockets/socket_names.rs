@@ -15,7 +15,7 @@ use crate::operations::paths::permissions;
 use crate::process::Process;
 use crate::process::exchange::Place;
 use crate::state::files::open_file::OpenFile;
-use crate::state::files::socket_family::{AF_INET, AF_UNIX, AF_UNSPEC, ANY, Family, INTERNET_SIZE, LOOPBACK, internet_name};
+use crate::state::files::socket_family::{AF_INET, AF_UNIX, AF_UNSPEC, ANY, Family, INTERNET_SIZE, LOOPBACK, internet_name, is_internet_name};
 use crate::state::files::socket_kind::Socket;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -241,11 +241,25 @@ pub fn name(file: &OpenFile, which: u64) -> Result<alloc::vec::Vec<u8>, Errno> {
 }
 
 /// The socket behind a descriptor.
-pub fn socket_at(process: &Process, descriptor: u64) -> Result<(Rc<OpenFile>, Socket), Errno> {
+pub fn socket_at(process: &mut Process, descriptor: u64) -> Result<(Rc<OpenFile>, Socket), Errno> {
     let file = process.descriptors.get(descriptor)?;
     if file.flags.get() & O_PATH != 0 {
         return Err(EBADF);
     }
-    let socket = Socket::of(&file).ok_or(Errno::ENOTSOCK)?;
+    let socket = Socket::of(&file).or_else(|| unknown_socket(process, &file)).ok_or(Errno::ENOTSOCK)?;
     Ok((file, socket))
+}
+
+/// Asks the server of a file of which nothing is known whether it is a socket, and remembers that.
+/// Such a file is a stream that the program was born with.
+fn unknown_socket(process: &mut Process, file: &OpenFile) -> Option<Socket> {
+    if file.mode.get() != 0 || !file.is_remote() {
+        return None;
+    }
+    let end = file.reference().ok()?;
+    let (kind, name) = process.unlocked(|| Some((channel::facts(end).ok()?.kind, name(file, END_OWN).unwrap_or_default())))?;
+    let family = if is_internet_name(&name) { Family::Internet } else { Family::Local };
+    let socket = Socket { family, kind };
+    file.mode.set(socket.mode());
+    Some(socket)
 }

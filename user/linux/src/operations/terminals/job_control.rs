@@ -17,7 +17,7 @@ use nacre_sys::Reference;
 /// The device of the terminal that a file is; of a master the one of its slaves.
 pub fn terminal_of(file: &OpenFile) -> Option<u64> {
     if file.terminal.get() == TerminalState::Nothing {
-        let may_be = matches!(file.kind, Kind::Stream(..)) || file.mode & S_IFMT == S_IFCHR && !file.is_null;
+        let may_be = matches!(file.kind, Kind::Stream(..)) || file.mode.get() & S_IFMT == S_IFCHR && !file.is_null;
         let device = if may_be { ask_terminal(file) } else { None };
         file.terminal.set(device.map_or(TerminalState::NoTerminal, TerminalState::Device));
     }

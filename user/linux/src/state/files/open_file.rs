@@ -39,8 +39,9 @@ pub enum Kind {
 pub struct OpenFile {
     /// Kind of the file.
     pub kind: Kind,
-    /// Linux's `st_mode` when it was opened; 0 if that is not known.
-    pub mode: u32,
+    /// Linux's `st_mode` when it was opened; 0 if that is not known. A call of sockets learns the
+    /// mode of a stream.
+    pub mode: Cell<u32>,
     /// The flags it was opened with, less those that only say how to open.
     pub flags: Cell<u32>,
     /// Position in the listing of a directory.
@@ -95,7 +96,7 @@ impl OpenFile {
         let is_channel = matches!(mode & S_IFMT, S_IFIFO | S_IFSOCK) && matches!(kind, Kind::Remote(_));
         OpenFile {
             kind,
-            mode,
+            mode: Cell::new(mode),
             flags: Cell::new(flags),
             listing: RefCell::default(),
             is_listed: Cell::new(false),
@@ -135,28 +136,28 @@ impl OpenFile {
 
     /// Returns true for a regular file.
     pub fn is_regular(&self) -> bool {
-        self.mode & S_IFMT == S_IFREG
+        self.mode.get() & S_IFMT == S_IFREG
     }
 
     /// Returns true if a read that got a full message is followed by another. Pipes and unknown
     /// streams are excluded, because they might block. A terminal never gives so much.
     pub fn is_read_on(&self) -> bool {
-        matches!(self.mode & S_IFMT, S_IFREG | S_IFCHR | S_IFBLK)
+        matches!(self.mode.get() & S_IFMT, S_IFREG | S_IFCHR | S_IFBLK)
     }
 
     /// Returns true for an end of a pseudo-terminal.
     pub fn is_pair(&self) -> bool {
-        self.mode & (S_IFMT | PAIR) == S_IFCHR | PAIR
+        self.mode.get() & (S_IFMT | PAIR) == S_IFCHR | PAIR
     }
 
     /// Returns true for the master's end of a pseudo-terminal.
     pub fn is_master(&self) -> bool {
-        self.is_pair() && self.mode & MASTER != 0
+        self.is_pair() && self.mode.get() & MASTER != 0
     }
 
     /// Returns true for a message queue.
     pub fn is_mailbox(&self) -> bool {
-        self.mode & (S_IFMT | MAILBOX) == MAILBOX
+        self.mode.get() & (S_IFMT | MAILBOX) == MAILBOX
     }
 
     /// Returns true if a server has the file.
@@ -166,7 +167,7 @@ impl OpenFile {
 
     /// Returns true for a pipe or socket of the channel service, judging by the mode.
     pub fn is_channel(&self) -> bool {
-        matches!(self.mode & S_IFMT, S_IFIFO | S_IFSOCK) && matches!(self.kind, Kind::Remote(_))
+        matches!(self.mode.get() & S_IFMT, S_IFIFO | S_IFSOCK) && matches!(self.kind, Kind::Remote(_))
     }
 
     /// Returns true if the file's server counts changes.

@@ -73,6 +73,11 @@ pub fn internet_name(kind: u64, address: [u8; 4], port: u16) -> Vec<u8> {
     name
 }
 
+/// Returns true for a name that [`internet_name`] makes.
+pub fn is_internet_name(name: &[u8]) -> bool {
+    matches!(name, [b'i', 1 | 2, _, _, _, _, _, _])
+}
+
 fn internet_parts(name: &[u8]) -> (u16, [u8; 4]) {
     match name {
         [b'i', _, a, b, c, d, high, low] => (u16::from_be_bytes([*high, *low]), [*a, *b, *c, *d]),

@@ -30,11 +30,11 @@ pub struct Socket {
 impl Socket {
     /// The socket that an open file is.
     pub fn of(file: &OpenFile) -> Option<Socket> {
-        if file.mode & S_IFMT != S_IFSOCK {
+        if file.mode.get() & S_IFMT != S_IFSOCK {
             return None;
         }
-        let family = if file.mode & INTERNET != 0 { Family::Internet } else { Family::Local };
-        Some(Socket { family, kind: u64::from(file.mode >> KIND_SHIFT & TYPE as u32) })
+        let family = if file.mode.get() & INTERNET != 0 { Family::Internet } else { Family::Local };
+        Some(Socket { family, kind: u64::from(file.mode.get() >> KIND_SHIFT & TYPE as u32) })
     }
 
     /// Returns true if the socket keeps messages apart.
@@ -51,15 +51,19 @@ impl Socket {
         }
     }
 
+    /// Mode of an open file that is such a socket.
+    pub fn mode(self) -> u32 {
+        let internet = if self.family == Family::Internet { INTERNET } else { 0 };
+        S_IFSOCK | 0o777 | ((self.kind & TYPE) as u32) << KIND_SHIFT | internet
+    }
+
     /// An open file that is such a socket.
     pub fn open(self, reference: OwnedReference, flags: u64) -> OpenFile {
-        let internet = if self.family == Family::Internet { INTERNET } else { 0 };
-        let mode = S_IFSOCK | 0o777 | (self.kind as u32) << KIND_SHIFT | internet;
-        OpenFile::new(Kind::Remote(reference), mode, O_RDWR | flags as u32 & O_NONBLOCK)
+        OpenFile::new(Kind::Remote(reference), self.mode(), O_RDWR | flags as u32 & O_NONBLOCK)
     }
 }
 
 /// Returns true for a netlink socket.
 pub fn is_netlink(file: &OpenFile) -> bool {
-    file.mode & (S_IFMT | NETLINK) == S_IFSOCK | NETLINK
+    file.mode.get() & (S_IFMT | NETLINK) == S_IFSOCK | NETLINK
 }
