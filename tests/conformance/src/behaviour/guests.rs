@@ -22,6 +22,7 @@ const REGISTER_EXIT: u64 = 0x7c;
 const TIME_EXIT: u64 = 0x6e;
 const SHUTDOWN_EXIT: u64 = 0x7f;
 const DEBUG_WRITE_EXIT: u64 = 0x37;
+const CONTROL_WRITE_EXIT: u64 = 0x10;
 
 fn set(number: usize, value: u64) {
     write(FRAME + 8 * number as u64, value);
@@ -102,7 +103,17 @@ pub fn exits() -> Result<(), String> {
     equal("a guest that may read the time", enter()?, HALT_EXIT)?;
     set(word::RIP, 0);
     set(word::TIME_READS, 1);
-    equal("one that may not", enter()?, TIME_EXIT)
+    equal("one that may not", enter()?, TIME_EXIT)?;
+    // cpuid; mov cr0, eax: long mode is enabled and stays so, without paging it is not active.
+    const LONG_ENABLED: u64 = 1 << 8;
+    guest(&[0x0f, 0xa2, 0x0f, 0x22, 0xc0]);
+    set(word::EFER, LONG_ENABLED);
+    for (exit, length) in [(CPUID_EXIT, 2), (CONTROL_WRITE_EXIT, 3)] {
+        equal("the exit in a guest with long mode", enter()?, exit)?;
+        equal("its long mode", get(word::EFER), LONG_ENABLED)?;
+        pass(length);
+    }
+    Ok(())
 }
 
 pub fn memory() -> Result<(), String> {

@@ -201,6 +201,8 @@ pub fn store(pages: &Pages, frame: Physical, registers: &Registers) -> u64 {
         return exit;
     }
     registers.iter().enumerate().for_each(|(number, register)| write(frame, word::REGISTERS + number, *register));
+    // Long mode that is enabled and not active stands in the frame alone.
+    let hidden = if block[CR0].get() & PAGING == 0 { read(frame, word::EFER) & LONG_ENABLED } else { 0 };
     for (to, from) in PLAIN {
         write(frame, to, block[from].get());
     }
@@ -209,7 +211,6 @@ pub fn store(pages: &Pages, frame: Physical, registers: &Registers) -> u64 {
     }
     let waits = waiting(block);
     write(frame, word::INJECT, waits.unwrap_or(0));
-    let hidden = if block[CR0].get() & PAGING == 0 { read(frame, word::EFER) & LONG_ENABLED } else { 0 };
     write(frame, word::EFER, block[EFER].get() & !SVME | hidden);
     write(frame, word::PRIVILEGE, block[PRIVILEGE].get() >> 24 & 3);
     write(frame, word::TASK_PRIORITY, block[VIRTUAL_INTERRUPT].get() & 0xf);
