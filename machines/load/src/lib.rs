@@ -9,6 +9,8 @@
 
 extern crate alloc;
 
+pub mod acpi;
+mod aml;
 pub mod cpio;
 mod error;
 mod header;

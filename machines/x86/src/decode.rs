@@ -39,6 +39,8 @@ pub enum Kind {
     Pause,
     /// `clts`
     ClearTaskSwitched,
+    /// `lmsw` of a general register, by number.
+    LoadStatus(u8),
     /// `mov` to or from a control register.
     MoveControl(Move),
     /// `mov` to or from a debug register.
@@ -114,6 +116,7 @@ pub fn decode(code: &[u8], is_64_bit: bool) -> Option<Instruction> {
     let (kind, length) = match *rest {
         [0xf4, ..] => (Kind::Halt, 1),
         [0x90, ..] if prefixes.has_repeat => (Kind::Pause, 1),
+        [0x0f, 0x01, third, ..] if third & 0xf8 == 0xf0 => (Kind::LoadStatus(third & 7 | (prefixes.rex & 1) << 3), 3),
         [0x0f, 0x01, third, ..] => (find(THREE_BYTES, third)?, 3),
         [0x0f, opcode @ 0x20..=0x23, operands, ..] => {
             (special_move(opcode, operands, prefixes.rex)?, 3)

@@ -1,22 +1,28 @@
 //! An x86-64 processor as a guest sees it: CPUID, model-specific registers, the clock of KVM, walks
-//! of page tables, and lengths of instructions that exit.
+//! of page tables, lengths of instructions that exit, and a small interpreter of those that reach
+//! devices.
 //!
 //! Registers, tables and code are the guest's and are not trusted.
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+mod arithmetic;
 mod cpuid;
 mod decode;
 mod fetch;
+mod interpret;
 mod msr;
+mod operation;
 mod pvclock;
 mod walk;
 
 pub use cpuid::{Host, Model, cpuid};
 pub use decode::{Instruction, Kind, MAX_LENGTH, Move, decode};
 pub use fetch::{Code, fetch};
+pub use interpret::{Bus, Exception, State, interpret};
 pub use msr::{GeneralProtection, MsrAction, Msrs, MsrsState, Processor};
+pub use operation::Mode;
 pub use pvclock::{Clock, TIME_INFO_SIZE, WALL_CLOCK_SIZE, time_info, wall_clock};
 pub use walk::{Access, Paging, Translation, WalkError, walk};
 
