@@ -1,10 +1,11 @@
 //! Guest machines: a guest that does anything to its devices, and kernels that are none.
 
 use crate::bytes::Bytes;
-use nacre_machine_devices::Platform;
-use nacre_machine_load::{ByteSource, GuestMemory, VecMemory, linux};
+use nacre_machine_devices::{Apics, MAX_PROCESSORS, Platform};
+use nacre_machine_load::{ByteSource, GuestMemory, VecMemory, acpi, linux};
 use nacre_machine_x86::{
-    Access, Clock, Host, Model, Msrs, Paging, Processor, cpuid, decode, fetch, time_info, walk,
+    Access, Bus, Clock, Host, Mode, Model, Msrs, Paging, Processor, State, cpuid, decode, fetch,
+    interpret, time_info, walk,
 };
 
 /// Ports of devices, from which most accesses start.
@@ -18,21 +19,54 @@ const MEMORY: usize = 4 << 20;
 /// A guest's accesses, while time passes, input comes, and the state goes out and in.
 pub fn platform(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
-    let (mut platform, mut now) = (Platform::new(bytes.word()), 0u64);
+    let processors = 1 + bytes.below(MAX_PROCESSORS);
+    let (mut platform, mut now) = (Platform::new(bytes.word(), processors), 0u64);
     while !bytes.is_over() {
         let port = bytes.of(&PORTS).wrapping_add(u16::from(bytes.byte() % 8));
         let width = bytes.of(&[1, 1, 2, 4]);
-        match bytes.below(8) {
+        let processor = bytes.below(processors);
+        match bytes.below(10) {
             0..3 => platform.write(port, width, bytes.word() as u32, now),
             3 => _ = platform.read(port, width, now),
             4 => now = now.saturating_add(bytes.word()),
             5 => _ = platform.receive(bytes.some()),
-            6 => _ = (platform.acknowledge(), platform.take_output(&mut [0; 64])),
+            6 => _ = (platform.acknowledge(processor), platform.take_output(&mut [0; 64])),
+            7 => memory(&mut platform, processor, &mut bytes, now),
+            8 => registers(platform.apics(), processor, &mut bytes, now),
             _ => platform = restored(&platform),
         }
         if let Some(deadline) = platform.next_deadline(now) {
             assert!(deadline >= now);
         }
+        for processor in 0..processors {
+            let _ = (platform.take_news(processor), platform.take_signal(processor));
+        }
+    }
+}
+
+/// An access to memory of APICs, most often to a register.
+fn memory(platform: &mut Platform, processor: usize, bytes: &mut Bytes, now: u64) {
+    let page = bytes.of(&[0xfee0_0000, 0xfec0_0000, 0]);
+    let address = page + u64::from(bytes.byte()) * bytes.of(&[16, 16, 16, 1]);
+    let width = bytes.of(&[4, 4, 1, 8]);
+    if bytes.byte() % 2 == 0 {
+        let _ = platform.apics().read(processor, address, width, now);
+    } else {
+        let _ = platform.apics().write(processor, address, width, bytes.word(), now);
+        platform.set_line(bytes.byte() % 16, bytes.byte() % 2 == 0);
+    }
+}
+
+/// An access to model-specific registers of an APIC.
+fn registers(apics: &mut Apics, processor: usize, bytes: &mut Bytes, now: u64) {
+    let number = bytes.of(&[0x800, 0x800, 0x1b]) + u32::from(bytes.byte() % 0x40);
+    let value = bytes.word();
+    let number = if number < 0x800 { 0x1b } else { number };
+    if bytes.byte() % 2 == 0 {
+        let _ = apics.read_register(processor, number, now);
+    } else {
+        let _ = apics.write_register(processor, number, value, now);
+        apics.set_counter(processor, value, now.saturating_add(value));
     }
 }
 
@@ -61,6 +95,7 @@ pub fn kernel(bytes: &[u8]) {
     }
     let mut memory = VecMemory::new(MEMORY);
     let parts: [&dyn ByteSource; 2] = [&initrd, &initrd];
+    let _ = acpi::load(&mut memory, &acpi::Facts { processors: bytes.byte(), io_apic: (8, 0) });
     if let Ok(start) = linux::load(&mut memory, &file, &parts, "quiet") {
         assert!(start.rip < MEMORY as u64);
     }
@@ -82,14 +117,15 @@ pub fn processor(bytes: &[u8]) {
     let mut memory = VecMemory::new(0x4000);
     let (paging, mut msrs) = (paging(&mut bytes), Msrs::new(true, true));
     let kvm_clock = Some(bytes.word());
-    let model = Model { host: Host::ALL, apic: true, invariant_tsc: true, kvm_clock };
+    let model = Model { host: Host::ALL, apic: Some(1), invariant_tsc: true, kvm_clock };
     while !bytes.is_over() {
         let word = bytes.word();
-        match bytes.below(5) {
+        match bytes.below(6) {
             0 => _ = memory.write(word % 0x4000, bytes.some()),
             1 => execute(&memory, &paging, word, bytes.byte()),
             2 => access(&mut msrs, word as u32, bytes.word(), &paging),
             3 => _ = cpuid(word as u32, 0, &model),
+            4 => interpreted(&mut memory, &paging, &mut bytes),
             _ => clock(word, bytes.word()),
         }
     }
@@ -105,6 +141,44 @@ fn execute(memory: &VecMemory, paging: &Paging, address: u64, kind: u8) {
     {
         assert!((1..=code.bytes().len()).contains(&usize::from(instruction.length)));
     }
+}
+
+/// Memory of a guest, and nothing behind it.
+struct Reach<'a>(&'a mut VecMemory);
+
+impl Bus for Reach<'_> {
+    fn memory(&self) -> &dyn GuestMemory {
+        self.0
+    }
+
+    fn read(&mut self, address: u64, width: u8) -> u64 {
+        let mut bytes = [0xff; 8];
+        let _ = self.0.read(address, &mut bytes[..usize::from(width)]);
+        u64::from_le_bytes(bytes)
+    }
+
+    fn write(&mut self, address: u64, width: u8, value: u64) {
+        let _ = self.0.write(address, &value.to_le_bytes()[..usize::from(width)]);
+    }
+
+    fn port_in(&mut self, port: u16, width: u8) -> u32 {
+        u32::from(port) << width
+    }
+
+    fn port_out(&mut self, _: u16, _: u8, _: u32) {}
+}
+
+/// Interprets an instruction with any registers.
+fn interpreted(memory: &mut VecMemory, paging: &Paging, bytes: &mut Bytes) {
+    let mode = bytes.of(&[Mode::Half, Mode::Word, Mode::Long]);
+    let rip = bytes.word();
+    let mut state = State { registers: [0; 16], rip, flags: bytes.word(), bases: [0; 6], paging: *paging, mode, user: false };
+    for _ in 0..bytes.below(8) {
+        state.registers[bytes.below(16)] = bytes.word();
+        state.bases[bytes.below(6)] = bytes.word();
+    }
+    let code = bytes.some();
+    let _ = interpret(&mut state, code, &mut Reach(memory));
 }
 
 /// Reads and writes a register, of the common range, AMD's or KVM's.

@@ -32,6 +32,11 @@ struct Case {
 const ANSWER: &[&str] = &["the answer is 42"];
 const SUM: &str = "echo the answer is $((6 * 7)); exit 7";
 
+/// A shell's sums on each processor of the guest at once.
+const PARALLEL: &str = "nproc; for cpu in $(seq 0 $(($(nproc) - 1))); do \
+    taskset $((1 << cpu)) sh -c 'i=0 s=0; while [ $i -lt 2000 ]; do i=$((i + 1)) s=$((s + i)); done; echo $s' >/tmp/$cpu & done; \
+    wait; cat /tmp/[0-7] | sort -u; cat /tmp/[0-7] | wc -l";
+
 const fn stack(name: &'static str, words: &'static [&'static str]) -> Case {
     Case { name, words, input: "", output: ANSWER, status: 7 }
 }
@@ -61,6 +66,12 @@ const CASES: &[Case] = &[
         output: &["2000", "3", "8388608", "end"],
         status: 0,
     },
+    Case { name: "a guest has two processors", words: &["machine", "--cpus", "2", "sh", "-c", PARALLEL], input: "", output: &["2", "2001000"], status: 0 },
+    Case { name: "a guest has four processors", words: &["machine", "--cpus", "4", "sh", "-c", PARALLEL], input: "", output: &["4", "2001000"], status: 0 },
+    Case { name: "a guest's APICs are pages of memory", words: &["machine", "--cpus", "2", "--append", "nox2apic", "sh", "-c", PARALLEL], input: "", output: &["2", "2001000"], status: 0 },
+    stack("a guest runs without APIC and ACPI", &["machine", "--append", "acpi=off nolapic", "sh", "-c", SUM]),
+    Case { name: "a guest is turned off", words: &["machine", "--cpus", "2", "sh", "-c", "poweroff -f"], input: "", output: &["reboot: Power down"], status: 0 },
+    Case { name: "a guest that resets its machine is told of", words: &["machine", "sh", "-c", "reboot -f"], input: "", output: &["reboot: Restarting system"], status: 125 },
     Case { name: "a guest that panics is told of", words: &["machine", "--append", "init=/nonesuch rdinit=/nonesuch", "true"], input: "", output: &[], status: 125 },
     Case { name: "a kernel that is none is refused", words: &["machine", "--kernel", "/bin/busybox"], input: "", output: &[], status: 125 },
     Case { name: "too little memory is refused", words: &["machine", "--memory", "8M", "true"], input: "", output: &[], status: 125 },

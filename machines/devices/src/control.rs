@@ -118,7 +118,9 @@ impl Control {
             0x80 => self.state.progress,
             0x92 => ADDRESS_LINE_20,
             0xcf9 => self.state.reset_control,
-            0x604 | 0x605 => 0,
+            // The system, not firmware, has power management.
+            0x604 => 1,
+            0x605 => 0,
             _ => 0xff,
         }
     }

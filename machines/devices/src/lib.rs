@@ -1,4 +1,4 @@
-//! Devices of a guest machine: the legacy PC without ACPI and without a local APIC.
+//! Devices of a guest machine: the legacy PC's, and APICs for several processors.
 //!
 //! Every port, width and value comes from the guest and is not trusted. A device owns no clock:
 //! callers give the time in nanoseconds from any moment on. A device's whole state is a struct of
@@ -7,19 +7,30 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+mod apics;
 mod bytes;
 mod control;
+mod ioapic;
+mod lapic;
+mod lapic_state;
+mod lapic_timer;
 mod pic;
 mod pit;
 mod platform;
+mod power;
 mod rtc;
 mod uart;
 
+pub use apics::{Apics, ApicsState, MAX_PROCESSORS};
 pub use bytes::ByteQueue;
 pub use control::{Control, ControlState, EXIT_PORT, Outcome, POWER_PORT};
+pub use ioapic::{IO_APIC_ADDRESS, IO_APIC_ID, IoApic, IoApicState};
+pub use lapic::LocalApic;
+pub use lapic_state::{Action, LocalApicState, Message, Refused, Signal};
 pub use pic::{ChipState, Pic, PicState};
 pub use pit::{ChannelState, Pit, PitState};
-pub use platform::{MAX_PROCESSORS, Platform, PlatformState};
+pub use platform::{Platform, PlatformState};
+pub use power::{EVENT_PORT, Power, PowerState};
 pub use rtc::{Rtc, RtcState};
 pub use uart::{INPUT_SIZE, OUTPUT_SIZE, Uart, UartState};
 

@@ -1,16 +1,17 @@
 //! Bus of the machine: which port belongs to which device, and which interrupt line each has.
 
 use crate::{
-    BadState, Control, ControlState, Outcome, Pic, PicState, Pit, PitState, Rtc, RtcState, Uart,
-    UartState, check_version,
+    Apics, ApicsState, BadState, Control, ControlState, EVENT_PORT, Outcome, Pic, PicState, Pit,
+    PitState, Power, PowerState, Rtc, RtcState, Signal, Uart, UartState, check_version,
 };
 
 /// Version of [`PlatformState`].
-const VERSION: u32 = 1;
-/// Processors that a machine can have.
-pub const MAX_PROCESSORS: usize = 8;
+const VERSION: u32 = 2;
+/// Input of the I/O APIC that the timer's line leads to.
+const TIMER_INPUT: usize = 2;
 const TIMER_LINE: u8 = 0;
 const SERIAL_LINE: u8 = 4;
+const POWER_LINE: u8 = 9;
 const SERIAL_PORT: u16 = 0x3f8;
 
 /// Device on the bus.
@@ -21,6 +22,7 @@ enum Device {
     Rtc,
     Uart,
     Control,
+    Power,
     /// Ports that software writes in order to wait.
     Delay,
     /// Configuration ports of PCI, which the machine does not have.
@@ -56,6 +58,7 @@ const RANGES: &[Range] = &[
     range(0xf4, 0xf4, Device::Control),
     range(SERIAL_PORT, SERIAL_PORT + 7, Device::Uart),
     range(0x4d0, 0x4d1, Device::Pic),
+    range(EVENT_PORT, EVENT_PORT + 3, Device::Power),
     range(0x604, 0x605, Device::Control),
     range(0xcf9, 0xcf9, Device::Control),
     Range { first: 0xcf8, last: 0xcff, device: Device::NoPci, width: 4 },
@@ -72,8 +75,10 @@ fn device_of(port: u16, width: u8) -> Option<Device> {
 pub struct PlatformState {
     /// Version of this struct.
     pub version: u32,
-    /// Interrupt controllers.
+    /// Legacy interrupt controllers.
     pub pic: PicState,
+    /// APICs.
+    pub apics: ApicsState,
     /// Interval timer.
     pub pit: PitState,
     /// Serial line.
@@ -82,6 +87,8 @@ pub struct PlatformState {
     pub rtc: RtcState,
     /// Reset, power and exit.
     pub control: ControlState,
+    /// Power events.
+    pub power: PowerState,
     /// Number of accesses to ports without a device.
     pub unknown_count: u64,
 }
@@ -93,10 +100,12 @@ pub struct PlatformState {
 #[derive(Clone, Debug)]
 pub struct Platform {
     pic: Pic,
+    apics: Apics,
     pit: Pit,
     uart: Uart,
     rtc: Rtc,
     control: Control,
+    power: Power,
     unknown_count: u64,
     /// An interrupt waited for the processor when it was last told.
     was_pending: bool,
@@ -105,13 +114,15 @@ pub struct Platform {
 impl Platform {
     /// Makes the devices of a machine that is turned on. Its clock shows `unix_time`, in seconds
     /// since 1970, at time 0 of those that the caller gives, not at the time of this call.
-    pub fn new(unix_time: u64) -> Self {
+    pub fn new(unix_time: u64, processors: usize) -> Self {
         Platform {
             pic: Pic::new(),
+            apics: Apics::new(processors),
             pit: Pit::new(),
             uart: Uart::new(),
             rtc: Rtc::new(unix_time),
             control: Control::new(),
+            power: Power::new(),
             unknown_count: 0,
             was_pending: false,
         }
@@ -122,10 +133,12 @@ impl Platform {
         PlatformState {
             version: VERSION,
             pic: self.pic.state(),
+            apics: self.apics.state(),
             pit: self.pit.state(),
             uart: self.uart.state(),
             rtc: self.rtc.state(),
             control: self.control.state(),
+            power: self.power.state(),
             unknown_count: self.unknown_count,
         }
     }
@@ -135,10 +148,12 @@ impl Platform {
         check_version(state.version, VERSION, "version of the platform")?;
         Ok(Platform {
             pic: Pic::restore(&state.pic)?,
+            apics: Apics::restore(&state.apics)?,
             pit: Pit::restore(&state.pit)?,
             uart: Uart::restore(&state.uart)?,
             rtc: Rtc::restore(&state.rtc)?,
             control: Control::restore(&state.control)?,
+            power: Power::restore(&state.power)?,
             unknown_count: state.unknown_count,
             was_pending: false,
         })
@@ -168,42 +183,64 @@ impl Platform {
     /// Lets all happen that is due. Reads and writes do so, too.
     pub fn advance(&mut self, now: u64) {
         if self.pit.take_edge(now) {
-            self.pic.set_line(TIMER_LINE, true);
-            self.pic.set_line(TIMER_LINE, false);
+            self.set_line(TIMER_LINE, true);
+            self.set_line(TIMER_LINE, false);
         }
+        self.apics.advance(now);
     }
 
     /// Returns the time at which `advance` has something to do that the guest would notice. It is
     /// `now` if that is over; `None` if nothing happens by itself. While the guest masks the
     /// timer's line, an edge changes nothing that it could see before its next access.
     pub fn next_deadline(&self, now: u64) -> Option<u64> {
-        if self.pic.is_masked(TIMER_LINE) { None } else { self.pit.next_edge(now) }
+        let is_masked = self.pic.is_masked(TIMER_LINE) && self.apics.is_masked(TIMER_INPUT);
+        let edge = if is_masked { None } else { self.pit.next_edge(now) };
+        let timers = self.apics.next_deadline().map(|at| at.max(now));
+        edge.into_iter().chain(timers).min()
     }
 
-    /// Returns true if an interrupt waits for the processor.
-    pub fn interrupt_pending(&self) -> bool {
-        self.pic.pending()
+    /// Returns true if an interrupt waits that a processor would take.
+    pub fn interrupt_pending(&self, processor: usize) -> bool {
+        self.apics.local(processor).pending().is_some() || self.legacy_pending(processor)
     }
 
-    /// Takes the waiting interrupt into service, and returns its vector.
-    pub fn acknowledge(&mut self) -> Option<u8> {
-        self.pic.pending().then(|| self.pic.acknowledge())
+    /// Returns true if the legacy controllers have an interrupt for a processor.
+    fn legacy_pending(&self, processor: usize) -> bool {
+        processor == 0 && self.pic.pending() && self.apics.local(0).takes_legacy()
+    }
+
+    /// Takes the waiting interrupt of a processor into service, and returns its vector.
+    pub fn acknowledge(&mut self, processor: usize) -> Option<u8> {
+        // As on a processor with both, the legacy controllers' line comes first.
+        if self.legacy_pending(processor) { Some(self.pic.acknowledge()) } else { self.apics.acknowledge(processor) }
     }
 
     /// Returns true if something has come for a processor since this was last asked.
     pub fn take_news(&mut self, processor: usize) -> bool {
-        let was_pending = core::mem::replace(&mut self.was_pending, self.pic.pending());
-        processor == 0 && self.was_pending && !was_pending
+        let has_news = self.apics.take_news(processor);
+        if processor != 0 {
+            return has_news;
+        }
+        let is_pending = self.legacy_pending(0);
+        let was_pending = core::mem::replace(&mut self.was_pending, is_pending);
+        has_news || is_pending && !was_pending
     }
 
-    /// Returns true if a processor is to be reset, started or interrupted without mask.
-    pub fn has_signal(&self, _processor: usize) -> bool {
-        false
+    /// Takes the next signal for a processor: a reset, a start, an interrupt without mask.
+    pub fn take_signal(&mut self, processor: usize) -> Option<Signal> {
+        self.apics.take_signal(processor)
     }
 
-    /// Sets the level of an interrupt line, 0 to 15, of a device beside those of this bus.
+    /// Returns the APICs.
+    pub fn apics(&mut self) -> &mut Apics {
+        &mut self.apics
+    }
+
+    /// Sets the level of an interrupt line, 0 to 15; lines of devices beside those of this bus
+    /// are level-triggered.
     pub fn set_line(&mut self, line: u8, level: bool) {
         self.pic.set_line(line, level);
+        self.apics.set_input(if line == TIMER_LINE { TIMER_INPUT } else { usize::from(line) }, level);
     }
 
     /// Takes input for the serial line, and returns how many bytes fit.
@@ -218,6 +255,12 @@ impl Platform {
         let count = self.uart.take_output(into);
         self.follow_lines();
         count
+    }
+
+    /// Presses the power button.
+    pub fn press_power(&mut self) {
+        self.power.press();
+        self.follow_lines();
     }
 
     /// Returns the number of bytes of output that wait.
@@ -236,7 +279,8 @@ impl Platform {
     }
 
     fn follow_lines(&mut self) {
-        self.pic.set_line(SERIAL_LINE, self.uart.interrupt());
+        self.set_line(SERIAL_LINE, self.uart.interrupt());
+        self.set_line(POWER_LINE, self.power.interrupt());
     }
 
     /// Reads an access that no device takes whole, byte by byte.
@@ -276,6 +320,7 @@ impl Platform {
             Device::Rtc => self.rtc.read(port, now),
             Device::Uart => self.uart.read((port & 7) as u8),
             Device::Control => self.control.read(port),
+            Device::Power => self.power.read(port),
             Device::Delay => 0xff,
             Device::NoPci => return u32::MAX,
         };
@@ -289,6 +334,7 @@ impl Platform {
             Device::Rtc => self.rtc.write(port, value, now),
             Device::Uart => self.uart.write((port & 7) as u8, value),
             Device::Control => self.control.write(port, value),
+            Device::Power => self.power.write(port, value),
             Device::Delay | Device::NoPci => {}
         }
     }

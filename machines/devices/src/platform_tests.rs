@@ -6,7 +6,7 @@ const MILLISECOND: u64 = 1_000_000;
 
 /// Platform whose interrupt controllers are set up as Linux does: vectors from 0x30.
 fn platform() -> Platform {
-    let mut platform = Platform::new(0);
+    let mut platform = Platform::new(0, 1);
     for (port, base, third) in [(0x20, 0x30, 4), (0xa0, 0x38, 2)] {
         platform.write(port, 1, 0x11, 0);
         [base, third, 1, 0].iter().for_each(|word| platform.write(port + 1, 1, *word, 0));
@@ -25,14 +25,14 @@ fn a_timer_ticks_as_long_as_it_is_acknowledged() {
         now = platform.next_deadline(now).unwrap();
         assert_eq!(now, (tick * 1193 * 1_000_000_000u64).div_ceil(1_193_182));
         platform.advance(now);
-        assert_eq!(platform.acknowledge(), Some(0x30));
-        assert!(!platform.interrupt_pending());
+        assert_eq!(platform.acknowledge(0), Some(0x30));
+        assert!(!platform.interrupt_pending(0));
         platform.write(0x20, 1, 0x60, now);
     }
     platform.write(0x21, 1, 1, now);
     assert_eq!(platform.next_deadline(now), None, "the line is masked");
     platform.write(0x21, 1, 0, now + 50 * MILLISECOND);
-    assert_eq!((platform.acknowledge(), platform.acknowledge()), (Some(0x30), None));
+    assert_eq!((platform.acknowledge(0), platform.acknowledge(0)), (Some(0x30), None));
 }
 
 #[test]
@@ -40,14 +40,14 @@ fn input_and_output_interrupt() {
     let mut platform = platform();
     platform.write(0x3fc, 1, 0x0b, 0);
     platform.write(0x3f9, 1, 3, 0);
-    assert_eq!(platform.acknowledge(), Some(0x34));
+    assert_eq!(platform.acknowledge(0), Some(0x34));
     assert_eq!(platform.read(0x3fa, 1, 0), 2);
     platform.write(0x20, 1, 0x64, 0);
     platform.write(0x3f8, 1, u32::from(b'!'), 0);
     let mut output = [0; 8];
     assert_eq!((platform.output_len(), platform.take_output(&mut output), output[0]), (1, 1, b'!'));
     assert_eq!(platform.read(0x3fa, 1, 0), 2);
-    assert_eq!((platform.receive(b"x"), platform.interrupt_pending()), (1, true));
+    assert_eq!((platform.receive(b"x"), platform.interrupt_pending(0)), (1, true));
     assert_eq!(platform.read(0x3f8, 1, 0), u32::from(b'x'));
 }
 
@@ -58,7 +58,7 @@ fn wide_accesses_reach_byte_devices_in_order() {
     assert_eq!(platform.read(0x71, 1, 0), 0x5a);
     platform.write(0x604, 2, 0x2000, 0);
     assert_eq!(platform.outcome(), Some(Outcome::PowerOff));
-    let mut other = Platform::new(0);
+    let mut other = Platform::new(0, 1);
     other.write(0xf4, 4, 0x1234_5603, 0);
     assert_eq!((other.outcome(), other.unknown_count()), (Some(Outcome::Exit(3)), 3));
 }
@@ -75,7 +75,7 @@ fn there_is_no_pci_but_a_reset() {
 
 #[test]
 fn ports_without_a_device_read_all_ones_and_count() {
-    let mut platform = Platform::new(0);
+    let mut platform = Platform::new(0, 1);
     assert_eq!([1, 2, 4].map(|width| platform.read(0x1f0, width, 0)), [0xff, 0xffff, u32::MAX]);
     assert_eq!(platform.read(0xffff, 4, 0), u32::MAX);
     assert_eq!(platform.unknown_count(), 11);
@@ -98,7 +98,7 @@ fn anything_a_guest_does_is_harmless_and_repeatable() {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         seed >> 33
     };
-    let (mut platform, mut now) = (Platform::new(0), 0u64);
+    let (mut platform, mut now) = (Platform::new(0, 1), 0u64);
     for step in 0..200_000 {
         let range = &RANGES[next() as usize % RANGES.len()];
         let port = range.first + next() as u16 % (range.last - range.first + 2);
@@ -108,7 +108,7 @@ fn anything_a_guest_does_is_harmless_and_repeatable() {
             0..4 => platform.write(port, width, value, now),
             4..6 => _ = platform.read(port, width, now),
             6 => _ = (platform.receive(&[1, 2, 3]), platform.take_output(&mut [0; 9])),
-            _ => _ = (platform.acknowledge(), platform.next_deadline(now)),
+            _ => _ = (platform.acknowledge(0), platform.next_deadline(now)),
         }
         if step % 1000 == 0 {
             let state = platform.state();

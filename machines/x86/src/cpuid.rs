@@ -21,6 +21,9 @@ const COMMON: u32 = bits(&[0, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16, 17, 23, 2
 /// Leaf 1, edx: those, and SEP CLFSH SSE SSE2.
 const FEATURES: u32 = COMMON | bits(&[11, 19, 25, 26]);
 const APIC: u32 = 1 << 9;
+/// Leaf 1, ecx: the APIC's registers are model-specific ones, too, and its timer goes by the
+/// counter.
+const APIC_MORE: u32 = bits(&[21, 24]);
 /// Leaf 1, ecx: SSE3 SSSE3 CX16 SSE4.1 SSE4.2 POPCNT.
 const MORE_FEATURES: u32 = bits(&[0, 9, 13, 19, 20, 23]);
 /// Leaf 1, ecx: there is a hypervisor.
@@ -86,8 +89,8 @@ impl Host {
 pub struct Model {
     /// Features of the host.
     pub host: Host,
-    /// True if the machine has a local APIC.
-    pub apic: bool,
+    /// Number of the processor's local APIC, if it has one.
+    pub apic: Option<u8>,
     /// True if the time stamp counter always has the same speed.
     pub invariant_tsc: bool,
     /// Frequency of the time stamp counter in hertz, if KVM's clock is offered.
@@ -118,8 +121,9 @@ fn identity(last: u32, name: [&[u8; 4]; 3]) -> [u32; 4] {
 }
 
 fn features(model: &Model) -> [u32; 4] {
-    let ecx = MORE_FEATURES & model.host.leaf_1_ecx | HYPERVISOR;
-    [SIGNATURE, LINES, ecx, FEATURES & model.host.leaf_1_edx | apic(model)]
+    let apic_more = if model.apic.is_some() { APIC_MORE } else { 0 };
+    let ecx = MORE_FEATURES & model.host.leaf_1_ecx | HYPERVISOR | apic_more;
+    [SIGNATURE, LINES | u32::from(model.apic.unwrap_or(0)) << 24, ecx, FEATURES & model.host.leaf_1_edx | apic(model)]
 }
 
 fn extended_features(model: &Model) -> [u32; 4] {
@@ -131,7 +135,7 @@ fn extended_features(model: &Model) -> [u32; 4] {
 
 /// Returns the bit of the local APIC, which software makes: the host need not have one.
 fn apic(model: &Model) -> u32 {
-    if model.apic { APIC } else { 0 }
+    if model.apic.is_some() { APIC } else { 0 }
 }
 
 fn brand(part: u32) -> [u32; 4] {
@@ -160,7 +164,7 @@ mod tests {
     use super::*;
 
     const MODEL: Model =
-        Model { host: Host::ALL, apic: false, invariant_tsc: true, kvm_clock: Some(2_000_000_000) };
+        Model { host: Host::ALL, apic: None, invariant_tsc: true, kvm_clock: Some(2_000_000_000) };
 
     fn text(registers: &[u32]) -> String {
         let bytes = registers.iter().flat_map(|register| register.to_le_bytes());
@@ -205,7 +209,8 @@ mod tests {
 
     #[test]
     fn choices_show_and_leaves_beyond_are_empty() {
-        let model = Model { apic: true, invariant_tsc: false, ..MODEL };
+        let model = Model { apic: Some(3), invariant_tsc: false, ..MODEL };
+        assert_eq!(cpuid(1, 0, &model)[1..3], [0x0301_0800, 0x8198_2201 | 1 << 21]);
         assert_eq!((cpuid(1, 0, &model)[3] & APIC, cpuid(0x8000_0007, 0, &model)), (APIC, [0; 4]));
         assert_eq!(cpuid(0x4000_0001, 0, &model)[0], 0x0100_000a);
         assert_eq!(cpuid(0x4000_0010, 0, &model)[0], 2_000_000);

@@ -78,12 +78,22 @@ impl Devices {
         }
     }
 
+    /// Reads memory where no memory of the guest is; nothing reads all ones.
+    pub fn read(&mut self, processor: usize, address: u64, width: u8, now: u64) -> u64 {
+        self.platform.apics().read(processor, address, width, now).unwrap_or(u64::MAX)
+    }
+
+    /// Writes memory where no memory of the guest is.
+    pub fn write(&mut self, processor: usize, address: u64, width: u8, value: u64, now: u64) {
+        self.platform.apics().write(processor, address, width, value, now);
+    }
+
     /// A processor waits for nothing but other processors, or no longer. Returns true if all do so:
     /// then the machine is over.
     pub fn set_idle(&mut self, processor: usize, is_idle: bool) -> bool {
         let bit = 1u32 << (processor % MAX_PROCESSORS);
         self.idle = if is_idle { self.idle | bit } else { self.idle & !bit };
-        self.idle == (1u32 << self.processors) - 1 && !(0..self.processors).any(|other| self.platform.has_signal(other))
+        self.idle == (1u32 << self.processors) - 1 && !(0..self.processors).any(|other| self.platform.apics().local(other).has_signal())
     }
 }
 

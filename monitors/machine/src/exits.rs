@@ -41,8 +41,15 @@ pub const UNDEFINED: u8 = 6;
 /// #GP.
 pub const PROTECTION: u8 = 13;
 
+/// #PF.
+pub const PAGE: u8 = 14;
+/// An interrupt without mask.
+pub const NON_MASKABLE: u64 = VALID | 2 << 8 | 2;
+
 /// Bit of an event that is there.
 pub const VALID: u64 = 1 << 31;
+/// Bits of an event's kind: 0 is an external interrupt.
+pub const KIND: u64 = 7 << 8;
 const EXCEPTION: u64 = 3 << 8;
 const HAS_ERROR: u64 = 1 << 11;
 

@@ -6,6 +6,7 @@
 
 extern crate alloc;
 
+mod access;
 mod board;
 mod clock;
 mod console;
@@ -16,6 +17,7 @@ mod manifest;
 mod model;
 mod options;
 mod processor;
+mod reset;
 mod seat;
 mod system;
 

@@ -12,6 +12,7 @@ pub const MANIFEST: Manifest = Manifest {
         Choice::new("--initrd", Value::Input("FILE"), "its initial file system"),
         Choice::new("--append", Value::Text("TEXT"), "more words for the kernel's command line"),
         Choice::new("--memory", Value::Text("SIZE"), "memory of the machine; 128M otherwise"),
+        Choice::new("--cpus", Value::Text("N"), "processors of the machine, 1 to 8; 1 otherwise"),
         Choice::new("--stats", Value::None, "say at the end what the guest was left for, and how often"),
     ],
     notes: "",

@@ -1,16 +1,21 @@
 //! The processor's model: what CPUID says, model-specific registers, KVM's clock, and the lengths
 //! of instructions.
 
+use crate::access::paging;
+use crate::board::BOARD;
 use crate::clock::Clock;
 use crate::guest::Memory;
 use core::arch::x86_64::__cpuid;
 use nacre_abi::frame::word;
+use nacre_machine_devices::Apics;
 use nacre_machine_load::GuestMemory;
 use nacre_machine_x86::{
-    GeneralProtection, Host, Instruction, Model, MsrAction, Msrs, Paging, Processor, cpuid, decode, fetch, time_info, wall_clock,
+    GeneralProtection, Host, Instruction, Model, MsrAction, Msrs, Processor, cpuid, decode, fetch, time_info, wall_clock,
 };
 use nacre_sys::Frame;
 
+/// Model-specific register with the counter's value at which the timer goes off.
+const DEADLINE: u32 = 0x6e0;
 /// Long bit of a code segment's attributes.
 const LONG: u64 = 1 << 9;
 
@@ -21,6 +26,7 @@ pub struct Registers {
     memory: Memory,
     clock: Clock,
     frequency: u64,
+    number: usize,
 }
 
 /// Features of the processor that we run on.
@@ -37,10 +43,10 @@ fn host() -> Host {
 
 impl Registers {
     /// Makes those of a processor with KVM's clock.
-    pub fn new(memory: Memory, clock: Clock) -> Registers {
+    pub fn new(number: usize, memory: Memory, clock: Clock) -> Registers {
         let frequency = clock.frequency();
-        let model = Model { host: host(), apic: false, invariant_tsc: true, kvm_clock: Some(frequency) };
-        Registers { model, msrs: Msrs::new(false, true), memory, clock, frequency }
+        let model = Model { host: host(), apic: Some(number as u8), invariant_tsc: true, kvm_clock: Some(frequency) };
+        Registers { model, msrs: Msrs::new(false, true), memory, clock, frequency, number }
     }
 
     /// CPUID.
@@ -53,15 +59,34 @@ impl Registers {
         Processor { cr0: frame.get(word::CR0), efer: frame.get(word::EFER), tsc }
     }
 
+    /// Does something with the APICs, unless they do not have it.
+    fn apic<T>(&self, act: impl FnOnce(&mut Apics, usize, u64) -> Option<T>) -> Option<T> {
+        BOARD.with(self.number, |devices, now| act(devices.platform.apics(), self.number, now)).flatten()
+    }
+
+    /// Time at which the guest's counter, which is `now` now, has a value.
+    fn time_of(&self, value: u64, now: u64) -> u64 {
+        // One more, since nanoseconds are rounded down.
+        self.clock.nanoseconds(self.clock.ticks().saturating_add(value.saturating_sub(now))).saturating_add(1)
+    }
+
     /// RDMSR.
     pub fn read(&mut self, frame: &Frame, number: u32) -> Result<u64, GeneralProtection> {
         let processor = self.processor(frame);
-        self.msrs.read(number, &processor)
+        match self.apic(|apics, own, now| if number == DEADLINE { Some(Ok(apics.local(own).counter())) } else { apics.read_register(own, number, now) }) {
+            Some(result) => result.map_err(|_| GeneralProtection),
+            None => self.msrs.read(number, &processor),
+        }
     }
 
     /// WRMSR.
     pub fn write(&mut self, frame: &Frame, number: u32, value: u64) -> Result<(), GeneralProtection> {
         let processor = self.processor(frame);
+        let at = self.time_of(value, processor.tsc);
+        let by_apic = self.apic(|apics, own, now| if number == DEADLINE { Some(Ok(apics.set_counter(own, value, at))) } else { apics.write_register(own, number, value, now) });
+        if let Some(result) = by_apic {
+            return result.map_err(|_| GeneralProtection);
+        }
         match self.msrs.write(number, value, &processor)? {
             MsrAction::None | MsrAction::SystemTime(None) => {}
             MsrAction::SetEfer(value) => frame.set(word::EFER, value),
@@ -88,10 +113,9 @@ impl Registers {
     /// The instruction that the guest stands at, if it is one of those that leave it.
     pub fn instruction(&self, frame: &Frame) -> Option<Instruction> {
         const CODE: usize = word::SEGMENTS + 2;
-        let paging = Paging { cr0: frame.get(word::CR0), cr3: frame.get(word::CR3), cr4: frame.get(word::CR4), efer: frame.get(word::EFER) };
         let is_long = frame.get(CODE) >> 16 & LONG != 0;
         let base = if is_long { 0 } else { frame.get(CODE + 1) };
-        let code = fetch(&self.memory, &paging, base.wrapping_add(frame.get(word::RIP)), frame.get(word::PRIVILEGE) == 3).ok()?;
+        let code = fetch(&self.memory, &paging(frame), base.wrapping_add(frame.get(word::RIP)), frame.get(word::PRIVILEGE) == 3).ok()?;
         decode(code.bytes(), is_long)
     }
 }

@@ -1,6 +1,7 @@
 //! The command line: `machine [OPTIONS] [--] [PROGRAM [ARGUMENTS]]`.
 
 use crate::manifest::MANIFEST;
+use nacre_machine_devices::MAX_PROCESSORS;
 use nacre_nest::command::{Given, Stop, size};
 
 /// Memory of a machine whose command line does not say how much.
@@ -21,6 +22,8 @@ pub struct Options<'a> {
     pub append: &'a [u8],
     /// Bytes of memory.
     pub memory: u64,
+    /// Number of processors.
+    pub processors: usize,
     /// Exits are counted and told.
     pub tells: bool,
     /// The program that runs in the guest, and its arguments; may be empty.
@@ -34,15 +37,22 @@ impl Options<'_> {
     }
 }
 
+/// A number of processors.
+fn processors(value: &[u8]) -> Option<usize> {
+    let number: usize = core::str::from_utf8(value).ok()?.parse().ok()?;
+    (1..=MAX_PROCESSORS).contains(&number).then_some(number)
+}
+
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
-    let mut options = Options { kernel: KERNEL, initrd: None, append: b"", memory: MEMORY, tells: false, command: &[] };
+    let mut options = Options { kernel: KERNEL, initrd: None, append: b"", memory: MEMORY, processors: 1, tells: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         match name {
             b"--kernel" => options.kernel = value,
             b"--initrd" => options.initrd = Some(value),
             b"--append" => options.append = value,
             b"--memory" => options.memory = size(value).ok_or(Stop::Value(name))?,
+            b"--cpus" => options.processors = processors(value).ok_or(Stop::Value(name))?,
             _ => options.tells = true,
         }
     }

@@ -1,20 +1,25 @@
 //! A processor: its thread enters the guest, and does for it what it is left for.
 
 use crate::exits::{self, PortAccess};
+use crate::access;
 use crate::board::{BOARD, Devices};
 use crate::clock::Clock;
 use crate::guest::Memory;
 use crate::model;
+use crate::reset;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use nacre_abi::frame::{EXIT_INVALID, event, word};
+use nacre_machine_devices::{Outcome, Signal};
 use nacre_machine_x86::{Instruction, Kind};
-use nacre_sys::{FOREVER, Frame, Thread};
+use nacre_sys::{FOREVER, Frame};
 
 /// Interrupts are on.
 const INTERRUPTS: u64 = 1 << 9;
 
+/// Number under which accesses to addresses without memory are counted: that of the exit.
+const MEMORY_EXIT: u64 = 0x400;
 /// A guest with a file system of `nacre run` writes here when it takes what is typed.
 const READY_PORT: u16 = 0xf5;
 
@@ -23,6 +28,7 @@ pub struct Processor {
     number: usize,
     frame: Frame,
     clock: Clock,
+    memory: Memory,
     registers: model::Registers,
     /// Number of exits by their number.
     counts: BTreeMap<u64, u64>,
@@ -31,24 +37,37 @@ pub struct Processor {
 /// Result of what is done for a guest: it goes on, or the sentence that ends it.
 type Step = Result<(), String>;
 
-/// Events that wait for a processor.
-struct Waiting {
-    /// An interrupt waits, and the processor takes interrupts.
-    is_pending: bool,
-    /// Nanoseconds until something happens by itself.
-    left: u64,
+/// Step that a processor takes next.
+enum Next {
+    /// Enters its guest.
+    Enter,
+    /// Waits for another processor's start.
+    Wait,
+    /// Starts at a page.
+    Start(u8),
+    /// Ends the machine.
+    End(Option<Outcome>),
 }
 
 impl Processor {
     /// A processor before its first instruction.
     pub fn new(number: usize, frame: Frame, memory: Memory, clock: Clock) -> Processor {
         frame.set(word::TIME_READS, u64::from(clock.is_asked()));
-        Processor { number, frame, clock, registers: model::Registers::new(memory, clock), counts: BTreeMap::new() }
+        Processor { number, frame, clock, memory, registers: model::Registers::new(number, memory, clock), counts: BTreeMap::new() }
     }
 
-    /// Runs the processor to the machine's end, on this thread, which calls.
-    pub fn run(mut self, thread: Thread) {
-        BOARD.seat(self.number).take(self.frame, thread);
+    /// Returns the number of the processor.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Returns the frame.
+    pub fn frame(&self) -> Frame {
+        self.frame
+    }
+
+    /// Runs the processor to the machine's end, on this thread, which has its seat.
+    pub fn run(mut self) {
         if let Err(text) = self.run_to_end() {
             BOARD.end(Err(text));
         }
@@ -63,10 +82,16 @@ impl Processor {
             if BOARD.is_over() {
                 return Ok(());
             }
-            self.deliver()?;
-            let frame = self.frame;
-            seat.inside(|| frame.enter()).map_err(|status| format!("the guest cannot be entered: {status:?}"))?;
-            self.left()?;
+            match self.deliver()? {
+                Next::Enter => {
+                    let frame = self.frame;
+                    seat.inside(|| frame.enter()).map_err(|status| format!("the guest cannot be entered: {status:?}"))?;
+                    self.left()?;
+                }
+                Next::Wait => seat.wait(FOREVER),
+                Next::Start(page) => reset::reset(&self.frame, page),
+                Next::End(outcome) => BOARD.end(Ok(outcome)),
+            }
         }
     }
 
@@ -75,17 +100,39 @@ impl Processor {
         BOARD.with(self.number, act).ok_or_else(|| String::from("the machine has no devices"))
     }
 
-    /// Delivers an interrupt, or asks to be told when one can be.
-    fn deliver(&mut self) -> Step {
-        let frame = self.frame;
+    /// Takes what others want of the processor. Delivers an interrupt, or asks to be told when one
+    /// can be.
+    fn deliver(&mut self) -> Result<Next, String> {
+        let (frame, number) = (self.frame, self.number);
         let is_free = frame.get(word::INJECT) & exits::VALID == 0;
         let takes = is_free && frame.get(word::RFLAGS) & INTERRUPTS != 0 && frame.get(word::SHADOW) == 0;
         self.with(|devices, _| {
-            let platform = &mut devices.platform;
-            if takes && let Some(vector) = platform.acknowledge() {
+            let outcome = devices.platform.outcome();
+            if outcome.is_some() {
+                return Next::End(outcome);
+            }
+            let signal = if is_free { devices.platform.take_signal(number) } else { None };
+            match signal {
+                // There is no firmware from which the first processor could start again.
+                Some(Signal::Reset) if number == 0 => return Next::End(Some(Outcome::Reset)),
+                Some(Signal::Start(page)) => {
+                    devices.set_idle(number, false);
+                    return Next::Start(page);
+                }
+                Some(Signal::NonMaskable) => frame.set(word::INJECT, exits::NON_MASKABLE),
+                Some(Signal::Reset) | None => {}
+            }
+            if devices.platform.apics().local(number).waits() {
+                return if devices.set_idle(number, true) { Next::End(None) } else { Next::Wait };
+            }
+            let apics = devices.platform.apics();
+            apics.set_task_class(number, frame.get(word::TASK_PRIORITY) as u8);
+            if takes && signal.is_none() && let Some(vector) = devices.platform.acknowledge(number) {
                 frame.set(word::INJECT, exits::interrupt(vector));
             }
-            frame.set(word::WINDOW, u64::from(platform.interrupt_pending()));
+            let waits = devices.platform.interrupt_pending(number) || devices.platform.apics().local(number).has_signal();
+            frame.set(word::WINDOW, u64::from(waits));
+            Next::Enter
         })
     }
 
@@ -122,12 +169,23 @@ impl Processor {
     fn left(&mut self) -> Step {
         match self.get(word::EVENT) {
             event::PENDING => Ok(()),
-            event::MEMORY => {
-                let address = self.get(word::INFORMATION[1]);
-                Err(format!("the guest touched its address {address:#x}, where nothing is, at {:#x}", self.get(word::RIP)))
-            }
+            event::MEMORY => self.memory(),
             _ => self.exit(self.get(word::EXIT)),
         }
+    }
+
+    /// The guest touched an address where no memory is.
+    fn memory(&mut self) -> Step {
+        const FETCH: u64 = 16;
+        *self.counts.entry(MEMORY_EXIT).or_default() += 1;
+        let (error, address) = (self.get(word::INFORMATION[0]), self.get(word::INFORMATION[1]));
+        let refused = || format!("the guest touched its address {address:#x}, where nothing is, at {:#x}", self.get(word::RIP));
+        // Neither code nor a stack can be there. An interrupt that was not taken yet is neither.
+        let inject = self.get(word::INJECT);
+        if error & FETCH != 0 || inject & exits::VALID != 0 && inject & exits::KIND != 0 {
+            return Err(refused());
+        }
+        access::carry_out(&self.frame, self.memory, self.number).map_err(|access::Unknown| refused())
     }
 
     fn exit(&mut self, exit: u64) -> Step {
@@ -165,7 +223,8 @@ impl Processor {
     fn port(&mut self) -> Step {
         let access = PortAccess::of(self.get(word::INFORMATION[0]));
         if access.is_string {
-            return Err(format!("the guest moves strings of bytes through port {:#x}", access.port));
+            let refused = |access::Unknown| format!("the guest moves strings through port {:#x} in an unknown way", access.port);
+            return access::carry_out(&self.frame, self.memory, self.number).map_err(refused);
         }
         let (old, mask) = (self.get(word::RAX), u64::MAX >> (64 - 8 * u32::from(access.width)));
         if access.reads {
@@ -176,13 +235,7 @@ impl Processor {
         } else if access.port == READY_PORT {
             BOARD.make_ready(self.number);
         } else {
-            let outcome = self.with(|devices, now| {
-                devices.platform.write(access.port, access.width, (old & mask) as u32, now);
-                devices.platform.outcome()
-            })?;
-            if outcome.is_some() {
-                BOARD.end(Ok(outcome));
-            }
+            self.with(|devices, now| devices.platform.write(access.port, access.width, (old & mask) as u32, now))?;
         }
         self.set(word::RIP, self.get(word::INFORMATION[1]));
         self.set(word::SHADOW, 0);
@@ -226,6 +279,7 @@ impl Processor {
     fn control(&mut self) -> Step {
         const TASK_SWITCHED: u64 = 8;
         const TYPE: u64 = 0x10;
+        const STATUS: u64 = 0xf;
         const PROTECTED: u64 = 1;
         const PAGING: u64 = 1 << 31;
         const ADDRESS_EXTENSION: u64 = 1 << 5;
@@ -233,6 +287,10 @@ impl Processor {
         let found = self.registers.instruction(&self.frame);
         let (value, length) = match found {
             Some(Instruction { kind: Kind::MoveControl(operands), length }) => (self.get(word::REGISTERS + usize::from(operands.general)), length),
+            Some(Instruction { kind: Kind::LoadStatus(general), length }) => {
+                let (old, new) = (self.get(word::CR0), self.get(word::REGISTERS + usize::from(general)));
+                (old & !STATUS | (old & PROTECTED) | (new & STATUS), length)
+            }
             Some(Instruction { kind: Kind::ClearTaskSwitched, length }) => (self.get(word::CR0) & !TASK_SWITCHED, length),
             _ => return self.raise(exits::UNDEFINED),
         };
@@ -271,18 +329,20 @@ impl Processor {
             // Nothing can wake it: a machine without a power switch is turned off so.
             BOARD.end(Ok(None));
         }
-        let seat = BOARD.seat(self.number);
+        let (seat, number) = (BOARD.seat(self.number), self.number);
         while !BOARD.is_over() {
             seat.look();
-            let waiting = self.with(|devices, now| Waiting {
-                is_pending: takes && devices.platform.interrupt_pending(),
-                left: devices.platform.next_deadline(now).map_or(FOREVER, |at| at.saturating_sub(now).max(1)),
+            let left = self.with(|devices, now| {
+                let has_come = takes && devices.platform.interrupt_pending(number) || devices.platform.apics().local(number).has_signal();
+                if has_come {
+                    devices.set_idle(number, false);
+                    return None;
+                }
+                Some(devices.platform.next_deadline(now).map_or(FOREVER, |at| at.saturating_sub(now).max(1)))
             })?;
-            if waiting.is_pending {
-                break;
-            }
-            seat.wait(waiting.left);
+            let Some(left) = left else { break };
+            seat.wait(left);
         }
-        self.with(|devices, _| devices.set_idle(self.number, false)).map(drop)
+        Ok(())
     }
 }

@@ -7,23 +7,23 @@ use crate::files;
 use crate::guest::{Guest, Memory};
 use crate::options::Options;
 use crate::processor::Processor;
+use crate::reset;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use nacre_abi::frame::word;
-use nacre_machine_devices::Platform;
+use nacre_machine_devices::{IO_APIC_ADDRESS, IO_APIC_ID, Platform};
 use nacre_machine_load::cpio::Archive;
-use nacre_machine_load::{ByteSource, Segment, Start, linux};
+use nacre_machine_load::{ByteSource, Start, acpi, linux};
 use nacre_nest::Services;
 use nacre_nest::command::lossy;
+use nacre_rt::thread::{self, Handle};
+use nacre_sys::lock::Lock;
 use nacre_sys::{Frame, Thread};
 
-/// Words that every kernel is given: a terminal, and no firmware to look for.
-const COMMAND_LINE: &str = "console=ttyS0 acpi=off pci=off panic=-1 quiet";
+/// Words that every kernel is given: a terminal, and no PCI bus to look for.
+const COMMAND_LINE: &str = "console=ttyS0 pci=off panic=-1 quiet";
 /// More words where there is a command: what it says is then all that is to be seen.
 const SILENT: &str = " loglevel=1";
-/// Processors of a machine.
-const PROCESSORS: usize = 1;
 /// Place of the command in the guest's files.
 const COMMAND: &str = "nacre/command";
 /// Place of a script that sets the guest's terminal.
@@ -70,19 +70,22 @@ pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'
     let parts: Vec<&dyn ByteSource> = initrd.iter().map(|file| file as &dyn ByteSource).chain([&more as &dyn ByteSource]).collect();
     let silent = if options.command.is_empty() { "" } else { SILENT };
     let line = format!("{COMMAND_LINE}{silent} {}", lossy(options.append));
-    linux::load(memory, &kernel, &parts, line.trim_end()).map_err(|error| error.to_string())
+    let start = linux::load(memory, &kernel, &parts, line.trim_end()).map_err(|error| error.to_string())?;
+    let facts = acpi::Facts { processors: options.processors as u8, io_apic: (IO_APIC_ID, IO_APIC_ADDRESS as u32) };
+    acpi::load(memory, &facts).map_err(|_| "the machine has too little memory for its tables".to_string())?;
+    Ok(start)
 }
 
 /// Makes the machine and loads its kernel.
 pub fn load(services: &mut Services, options: &Options<'_>) -> Result<System, String> {
     let refused = |errno| format!("cannot take {} bytes of memory for the machine: {errno}", options.memory);
-    let guest = Guest::new(services, options.memory, PROCESSORS).map_err(refused)?;
+    let guest = Guest::new(services, options.memory, options.processors).map_err(refused)?;
     let mut memory = guest.memory();
     let start = load_system(&mut memory, services, options)?;
     let clock = Clock::find().map_err(|errno| format!("cannot find the clock: {errno}"))?;
-    let frames: Option<Vec<Frame>> = (0..PROCESSORS).map(|number| guest.frame(number)).collect();
+    let frames: Option<Vec<Frame>> = (0..options.processors).map(|number| guest.frame(number)).collect();
     let frames = frames.ok_or("the machine's processors have no pages")?;
-    begin(&frames[0], &start);
+    reset::begin(&frames[0], &start);
     let processors = frames.into_iter().enumerate().map(|(number, frame)| Processor::new(number, frame, memory, clock)).collect();
     Ok(System { guest, processors, clock })
 }
@@ -90,43 +93,55 @@ pub fn load(services: &mut Services, options: &Options<'_>) -> Result<System, St
 impl System {
     /// Puts the devices on the board.
     pub fn begin(&self, options: &Options<'_>) -> Result<(), String> {
-        let platform = Platform::new(self.clock.start_of_machine() / 1_000_000_000);
+        let platform = Platform::new(self.clock.start_of_machine() / 1_000_000_000, self.processors.len());
         BOARD.begin(platform, self.clock, !options.is_ours(), self.processors.len()).map_err(|errno| format!("cannot start a thread for the timer: {errno}"))
     }
 
     /// Runs all processors to the machine's end.
     pub fn run(self) -> End {
-        for processor in self.processors {
-            processor.run(Thread::FIRST);
+        let mut processors = self.processors.into_iter();
+        let first = processors.next();
+        let others: Vec<_> = processors.map_while(start).collect();
+        if let Some(first) = first {
+            BOARD.seat(first.number()).take(first.frame(), Thread::FIRST);
+            first.run();
         }
+        others.into_iter().for_each(Handle::join);
         drop(self.guest);
         BOARD.outcome()
     }
 }
 
-fn set_segment(frame: &Frame, number: usize, segment: &Segment) {
-    let place = word::SEGMENTS + 2 * number;
-    frame.set(place, u64::from(segment.selector) | u64::from(segment.attributes) << 16 | u64::from(segment.limit) << 32);
-    frame.set(place + 1, segment.base);
+/// Processors that wait for their threads.
+static WAITING: Lock<Vec<Processor>> = Lock::new(Vec::new());
+
+/// Starts the thread of a processor other than the first. `None`: there is no memory for it, and
+/// the machine is over.
+fn start(processor: Processor) -> Option<Handle> {
+    let mut waiting = WAITING.lock();
+    let (number, frame) = (processor.number(), processor.frame());
+    match thread::spawn(run_other, number) {
+        Ok(handle) => {
+            if let Some(thread) = handle.thread() {
+                BOARD.seat(number).take(frame, thread);
+            }
+            waiting.push(processor);
+            Some(handle)
+        }
+        Err(errno) => {
+            BOARD.end(Err(format!("cannot start a processor: {errno}")));
+            None
+        }
+    }
 }
 
-/// Puts the registers of a start into the frame.
-fn begin(frame: &Frame, start: &Start) {
-    const RSI: usize = word::REGISTERS + 6;
-    let none = Segment { attributes: 0x82, ..Segment::default() };
-    let segments = [&start.ds, &start.cs, &start.ds, &start.ds, &start.ds, &start.ds, &start.gdtr, &none, &start.idtr, &start.tr];
-    segments.iter().enumerate().for_each(|(number, segment)| set_segment(frame, number, segment));
-    let words = [
-        (word::RIP, start.rip),
-        (word::RSP, start.rsp),
-        (RSI, start.rsi),
-        (word::RFLAGS, start.rflags),
-        (word::CR0, start.cr0),
-        (word::CR3, start.cr3),
-        (word::CR4, start.cr4),
-        (word::EFER, start.efer),
-        (word::PAT, 0x0007_0406_0007_0406),
-        (word::DR6, 0xffff_0ff0),
-    ];
-    words.iter().for_each(|(number, value)| frame.set(*number, *value));
+fn run_other(number: usize) {
+    // Whoever starts the thread has this lock until the processor is there.
+    let mut waiting = WAITING.lock();
+    let found = waiting.iter().position(|processor| processor.number() == number);
+    let processor = found.map(|index| waiting.swap_remove(index));
+    drop(waiting);
+    if let Some(processor) = processor {
+        processor.run();
+    }
 }
