@@ -2,6 +2,7 @@
 //! decoders; the tests compare.
 
 mod boot;
+mod cards;
 mod console;
 mod crossing;
 mod dataspaces;
@@ -15,6 +16,7 @@ mod machines;
 mod programs;
 mod protocols;
 mod ports;
+mod shares;
 mod store;
 
 /// Something that takes bytes from an enemy.
@@ -65,6 +67,8 @@ targets! {
     "records", host::records, DECODER_TRIES, "what the guest tells the host over its second line";
     "host-ports", ports::ports, DECODER_TRIES, "a console with many ports that writes over rings, buffers and registers while its driver works";
     "platform", machines::platform, DECODER_TRIES, "a guest's accesses to the ports of its devices, while time passes and states go out and in";
+    "cards", cards::cards_target, DECODER_TRIES, "a guest's accesses to the PCI bus, registers, rings and requests of virtio devices, while states go out and in";
+    "shares", shares::shares, DECODER_TRIES, "messages of 9P from a guest that has mounted a directory; no path leads out of it";
     "guest-processor", machines::processor, DECODER_TRIES, "a guest's page tables, code, model-specific registers and leaves of CPUID";
     "guest-kernel", machines::kernel, DECODER_TRIES, "a kernel and an initial file system that are loaded into a guest's memory";
     "host-elf", host::elf, DECODER_TRIES, "a program file that the command line names";

@@ -159,6 +159,11 @@ impl Platform {
         })
     }
 
+    /// Returns true if a device answers this port.
+    pub fn has_port(&self, port: u16) -> bool {
+        device_of(port, 1).is_some()
+    }
+
     /// Reads a port; the width is 1, 2 or 4 bytes. Ports without a device read all ones.
     pub fn read(&mut self, port: u16, width: u8, now: u64) -> u32 {
         self.advance(now);

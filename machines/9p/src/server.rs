@@ -1,0 +1,408 @@
+//! The server: one message in, one answer out.
+
+use crate::attributes::{self, is_directory, number_of};
+use crate::fids::Fids;
+use crate::list::{Batch, Directory};
+use crate::message::{MAX_MESSAGE, Reader, Writer};
+use crate::names;
+use crate::tree::{Errno, Lock, OpenFlags, Tree};
+use alloc::vec::Vec;
+use nacre_machine_virtio::FileServer;
+
+/// Version that is spoken.
+const VERSION: &[u8] = b"9P2000.L";
+/// Answer to another version.
+const UNKNOWN_VERSION: &[u8] = b"unknown";
+/// Smallest message size that a guest may choose.
+const MIN_MESSAGE: u32 = 4096;
+/// Bytes of an answer or a message with data beside the data.
+const DATA_HEADER: u32 = 24;
+/// Largest number of names of one walk.
+const MAX_WALK: u16 = 16;
+/// Kind of the answer that tells of an error.
+const ERROR: u8 = 7;
+
+/// Flags of an open, as Linux has them.
+const ACCESS: u32 = 3;
+const WRITE_ONLY: u32 = 1;
+const READ_WRITE: u32 = 2;
+const TRUNCATE: u32 = 0o1000;
+const DIRECTORY: u32 = 0o200000;
+/// Flag of a removal: the name is a directory's.
+const REMOVE_DIRECTORY: u32 = 0x200;
+/// Kinds of lock, and outcomes.
+const LOCK_READ: u8 = 0;
+const LOCK_WRITE: u8 = 1;
+const LOCK_NONE: u8 = 2;
+const LOCKED: u8 = 0;
+const BLOCKED: u8 = 1;
+
+/// Server of a tree for one guest.
+pub struct Server<T: Tree> {
+    tree: T,
+    fids: Fids<T::Open>,
+    batch: Batch,
+    /// Size of the longest message that the guest takes.
+    message_size: u32,
+}
+
+type Step = Result<(), Errno>;
+
+fn open_flags(flags: u32) -> OpenFlags {
+    let access = flags & ACCESS;
+    OpenFlags {
+        reads: access != WRITE_ONLY,
+        writes: matches!(access, WRITE_ONLY | READ_WRITE),
+        truncates: flags & TRUNCATE != 0,
+        is_directory: flags & DIRECTORY != 0,
+        creates: None,
+    }
+}
+
+impl<T: Tree<Open: Send> + Send> FileServer for Server<T> {
+    fn max_message(&self) -> usize {
+        MAX_MESSAGE
+    }
+
+    fn request(&mut self, message: &[u8], answer: &mut [u8]) -> usize {
+        let mut reader = Reader(message);
+        let Ok((size, kind, tag)) = header(&mut reader) else { return 0 };
+        let limit = answer.len().min(self.message_size as usize);
+        let Some(mut writer) = Writer::new(&mut answer[..limit]) else { return 0 };
+        let is_whole = size as usize == message.len();
+        let served = if is_whole { self.serve(kind, &mut reader, &mut writer) } else { Err(Errno::INVAL) };
+        match served {
+            Ok(()) => writer.finish(kind.wrapping_add(1), tag),
+            Err(Errno(errno)) => {
+                writer.clear();
+                if writer.put(&errno.to_le_bytes()).is_err() {
+                    return 0;
+                }
+                writer.finish(ERROR, tag)
+            }
+        }
+    }
+}
+
+fn header(reader: &mut Reader<'_>) -> Result<(u32, u8, u16), Errno> {
+    Ok((reader.u32()?, reader.u8()?, reader.u16()?))
+}
+
+impl<T: Tree> Server<T> {
+    /// Makes a server that no guest has greeted yet.
+    pub fn new(tree: T) -> Self {
+        let message_size = MAX_MESSAGE as u32;
+        Server { tree, fids: Fids::new(), batch: Batch::default(), message_size }
+    }
+
+    /// Returns the tree.
+    pub fn tree(&self) -> &T {
+        &self.tree
+    }
+
+    fn serve(&mut self, kind: u8, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        match kind {
+            8 => self.file_system(message, answer),
+            12 => self.open(message, answer),
+            14 => self.create(message, answer),
+            16 => self.symbolic_link(message, answer),
+            18 => self.make_node(message, answer),
+            20 => self.rename(message),
+            22 => self.read_link(message, answer),
+            24 => self.status(message, answer),
+            26 => self.change(message),
+            40 => self.list(message, answer),
+            50 => self.sync(message),
+            52 => self.lock(message, answer),
+            54 => self.lock_test(message, answer),
+            70 => self.link(message),
+            72 => self.make_directory(message, answer),
+            74 => self.rename_at(message),
+            76 => self.remove_at(message),
+            100 => self.greet(message, answer),
+            104 => self.attach(message, answer),
+            // A request is done before the next one comes: there is nothing to take back.
+            108 => message.u16().map(drop),
+            110 => self.walk(message, answer),
+            116 => self.read(message, answer),
+            118 => self.write(message, answer),
+            120 => self.forget(message).map(drop),
+            122 => self.remove(message),
+            _ => Err(Errno::OPNOTSUPP),
+        }
+    }
+
+    fn greet(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let (size, version) = (message.u32()?, message.string()?);
+        if size < MIN_MESSAGE {
+            return Err(Errno::INVAL);
+        }
+        self.fids.clear();
+        self.batch.clear();
+        self.message_size = size.min(MAX_MESSAGE as u32);
+        answer.put(&self.message_size.to_le_bytes())?;
+        answer.string(if version == VERSION { VERSION } else { UNKNOWN_VERSION })
+    }
+
+    fn attach(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let (fid, _authenticated) = (message.u32()?, message.u32()?);
+        let (_user, _tree) = (message.string()?, message.string()?);
+        let status = self.tree.status(b"")?;
+        self.fids.add(fid, Vec::new())?;
+        answer.put(&number_of(&status))
+    }
+
+    /// Goes from a file by names to another. If that is not there, the answer has the numbers of
+    /// those on the way, and the guest has no new file.
+    fn walk(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let (from, to, count) = (message.u32()?, message.u32()?, message.u16()?);
+        if count > MAX_WALK {
+            return Err(Errno::INVAL);
+        }
+        let mut path = self.fids.path(from)?.to_vec();
+        let mut numbers = Vec::new();
+        for _ in 0..count {
+            match self.step(&path, message.string()?) {
+                Ok((next, number)) => {
+                    path = next;
+                    numbers.push(number);
+                }
+                Err(errno) if numbers.is_empty() => return Err(errno),
+                Err(_) => break,
+            }
+        }
+        if numbers.len() == usize::from(count) {
+            self.hold(from, to, path)?;
+        }
+        answer.put(&(numbers.len() as u16).to_le_bytes())?;
+        numbers.iter().try_for_each(|number| answer.put(number))
+    }
+
+    fn hold(&mut self, from: u32, to: u32, path: Vec<u8>) -> Step {
+        if from != to {
+            return self.fids.add(to, path);
+        }
+        match self.fids.get(from)?.open {
+            Some(_) => Err(Errno::BADF),
+            None => self.fids.set_path(from, path),
+        }
+    }
+
+    fn step(&mut self, path: &[u8], name: &[u8]) -> Result<(Vec<u8>, [u8; 13]), Errno> {
+        let path = if name == b".." { names::above(path).to_vec() } else { names::below(path, name)? };
+        let status = self.tree.status(&path)?;
+        Ok((path, number_of(&status)))
+    }
+
+    fn forget(&mut self, message: &mut Reader<'_>) -> Result<Vec<u8>, Errno> {
+        let fid = message.u32()?;
+        self.batch.clear();
+        Ok(self.fids.remove(fid)?.path)
+    }
+
+    /// Forgets a file and removes its name.
+    fn remove(&mut self, message: &mut Reader<'_>) -> Step {
+        let path = self.forget(message)?;
+        let status = self.tree.status(&path)?;
+        self.tree.remove(&path, is_directory(status.mode))
+    }
+
+    fn file_system(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        self.fids.get(message.u32()?)?;
+        let sizes = self.tree.file_system()?;
+        attributes::put_file_system(answer, &sizes)
+    }
+
+    fn open(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let (fid, flags) = (message.u32()?, message.u32()?);
+        self.fids.check_open(fid)?;
+        let path = self.fids.path(fid)?;
+        let file = self.tree.open(path, open_flags(flags))?;
+        let status = self.tree.status_open(&file)?;
+        self.fids.set_open(fid, file)?;
+        answer.put(&number_of(&status))?;
+        answer.put(&self.unit().to_le_bytes())
+    }
+
+    /// Returns the largest number of bytes of one read or write.
+    fn unit(&self) -> u32 {
+        self.message_size - DATA_HEADER
+    }
+
+    /// Makes a file in a directory and opens it. The directory's number becomes the file's.
+    fn create(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let (fid, name, flags) = (message.u32()?, message.string()?, message.u32()?);
+        let (mode, _group) = (message.u32()?, message.u32()?);
+        self.fids.check_open(fid)?;
+        let path = names::below(self.fids.path(fid)?, name)?;
+        let flags = OpenFlags { creates: Some(mode & 0o7777), is_directory: false, ..open_flags(flags) };
+        let file = self.tree.open(&path, flags)?;
+        let status = self.tree.status_open(&file)?;
+        self.fids.set_path(fid, path)?;
+        self.fids.set_open(fid, file)?;
+        answer.put(&number_of(&status))?;
+        answer.put(&self.unit().to_le_bytes())
+    }
+
+    /// Returns the path of a new entry, of which directory and name come next in a message.
+    fn entry(&self, message: &mut Reader<'_>) -> Result<Vec<u8>, Errno> {
+        let directory = message.u32()?;
+        names::below(self.fids.path(directory)?, message.string()?)
+    }
+
+    /// Answers with the number of a file that was made.
+    fn made(&mut self, path: &[u8], answer: &mut Writer<'_>) -> Step {
+        let status = self.tree.status(path)?;
+        answer.put(&number_of(&status))
+    }
+
+    fn symbolic_link(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let path = self.entry(message)?;
+        let target = message.string()?;
+        if target.is_empty() || target.contains(&0) {
+            return Err(Errno::NOENT);
+        }
+        self.tree.symbolic_link(target, &path)?;
+        self.made(&path, answer)
+    }
+
+    fn make_node(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let path = self.entry(message)?;
+        let (mode, major, minor) = (message.u32()?, message.u32()?, message.u32()?);
+        let device = u64::from(major & 0xfff) << 8 | u64::from(minor & 0xff);
+        self.tree.make_node(&path, mode, device)?;
+        self.made(&path, answer)
+    }
+
+    fn make_directory(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let path = self.entry(message)?;
+        let mode = message.u32()?;
+        self.tree.make_directory(&path, mode & 0o7777)?;
+        self.made(&path, answer)
+    }
+
+    fn read_link(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let path = self.fids.path(message.u32()?)?;
+        let target = self.tree.read_link(path)?;
+        answer.string(&target)
+    }
+
+    fn status(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let (fid, _fields) = (self.fids.get(message.u32()?)?, message.u64()?);
+        let status = match &fid.open {
+            Some(file) => self.tree.status_open(file)?,
+            None => self.tree.status(&fid.path)?,
+        };
+        attributes::put(answer, &status)
+    }
+
+    fn change(&mut self, message: &mut Reader<'_>) -> Step {
+        let fid = self.fids.get(message.u32()?)?;
+        let changes = attributes::changes(message)?;
+        self.tree.change(&fid.path, fid.open.as_ref(), &changes)
+    }
+
+    fn list(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let (number, offset, count) = (message.u32()?, message.u64()?, message.u32()?);
+        let fid = self.fids.get_mut(number)?;
+        let file = fid.open.as_ref().ok_or(Errno::BADF)?;
+        let (listing, batch) = (&mut fid.listing, &mut self.batch);
+        let directory = Directory { number, file, listing, batch };
+        directory.write(&mut self.tree, offset, count as usize, answer)
+    }
+
+    fn sync(&mut self, message: &mut Reader<'_>) -> Step {
+        self.tree.sync(self.fids.open(message.u32()?)?)
+    }
+
+    fn read(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let (fid, at, count) = (message.u32()?, message.u64()?, message.u32()?);
+        let (file, tree) = (self.fids.open(fid)?, &mut self.tree);
+        answer.counted(|room| {
+            let limit = room.len().min(count as usize);
+            tree.read(file, at, &mut room[..limit])
+        })
+    }
+
+    fn write(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let (fid, at, count) = (message.u32()?, message.u64()?, message.u32()?);
+        let bytes = message.bytes(count as usize)?;
+        let written = self.tree.write(self.fids.open(fid)?, at, bytes)?;
+        answer.put(&(written.min(bytes.len()) as u32).to_le_bytes())
+    }
+
+    fn link(&mut self, message: &mut Reader<'_>) -> Step {
+        let (directory, file) = (message.u32()?, message.u32()?);
+        let to = names::below(self.fids.path(directory)?, message.string()?)?;
+        self.tree.link(self.fids.path(file)?, &to)
+    }
+
+    fn rename(&mut self, message: &mut Reader<'_>) -> Step {
+        let from = self.fids.path(message.u32()?)?.to_vec();
+        let to = self.entry(message)?;
+        self.rename_path(&from, &to)
+    }
+
+    fn rename_at(&mut self, message: &mut Reader<'_>) -> Step {
+        let from = self.entry(message)?;
+        let to = self.entry(message)?;
+        self.rename_path(&from, &to)
+    }
+
+    /// Renames a file. Those that the guest holds below it go along.
+    fn rename_path(&mut self, from: &[u8], to: &[u8]) -> Step {
+        if from.is_empty() {
+            return Err(Errno::INVAL);
+        }
+        self.tree.rename(from, to)?;
+        self.fids.change_paths(|path| names::moved(path, from, to));
+        Ok(())
+    }
+
+    fn remove_at(&mut self, message: &mut Reader<'_>) -> Step {
+        let path = self.entry(message)?;
+        let flags = message.u32()?;
+        self.tree.remove(&path, flags & REMOVE_DIRECTORY != 0)
+    }
+
+    fn lock(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let (fid, kind, _flags) = (message.u32()?, message.u8()?, message.u32()?);
+        let (first, last) = part(message)?;
+        let kind = match kind {
+            LOCK_READ => Lock::Read,
+            LOCK_WRITE => Lock::Write,
+            LOCK_NONE => Lock::None,
+            _ => return Err(Errno::INVAL),
+        };
+        match self.tree.lock(self.fids.open(fid)?, kind, first, last) {
+            Ok(()) => answer.put(&[LOCKED]),
+            // The guest asks again after a while.
+            Err(Errno::AGAIN) => answer.put(&[BLOCKED]),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Says that nobody else has a lock, which only an attempt finds out for sure.
+    fn lock_test(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let (fid, _kind) = (message.u32()?, message.u8()?);
+        self.fids.open(fid)?;
+        let (start, length, process) = (message.u64()?, message.u64()?, message.u32()?);
+        let client = message.string()?;
+        answer.put(&[LOCK_NONE])?;
+        answer.put(&start.to_le_bytes())?;
+        answer.put(&length.to_le_bytes())?;
+        answer.put(&process.to_le_bytes())?;
+        answer.string(client)
+    }
+}
+
+/// Reads the part of a file that a lock is for. Length 0 is up to the end that may come.
+fn part(message: &mut Reader<'_>) -> Result<(u64, u64), Errno> {
+    let (first, length) = (message.u64()?, message.u64()?);
+    let last = if length == 0 { u64::MAX } else { first.saturating_add(length - 1) };
+    Ok((first, last))
+}
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;
