@@ -11,6 +11,7 @@ pub mod initramfs;
 pub mod kernel;
 mod libraries;
 mod links;
+mod modules;
 mod packages;
 mod prefix;
 mod port_program;

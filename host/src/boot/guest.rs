@@ -64,13 +64,13 @@ impl Guest {
         let scope = Scope { monitors: &monitors, natives: &natives, directory: &directory, path: &path };
         let stack = program::resolve(&arguments.command, &scope, &mut files)?;
         let stack = if arguments.bare { stack } else { stack.in_world(&scope) };
-        let has_script = arguments.command.iter().any(|word| is_script_with_machine(word));
-        let has_machine = has_script || arguments.command.iter().any(|word| word == "machine");
-        if stack.needs_kernel {
-            add_kernel(&mut files, &products.tree)?;
-        } else if has_script {
+        let script = arguments.command.iter().find_map(|word| kernel_of_script(word));
+        let has_machine = script.is_some() || arguments.command.iter().any(|word| word == "machine");
+        if let Some(kind) = stack.needs_kernel {
+            add_kernel(&mut files, &products.tree, kind)?;
+        } else if let Some(kind) = script {
             // It may mean something else: if there is no kernel, whoever runs it is told.
-            let _ = add_kernel(&mut files, &products.tree);
+            let _ = add_kernel(&mut files, &products.tree, kind);
         }
         let environment = environment(arguments)?;
         if facts.is_terminal {
@@ -121,15 +121,18 @@ const KERNEL: &str = "/lib/nacre/guest/vmlinuz";
 const INITRD: &str = "/lib/nacre/guest/initrd";
 
 /// Adds Debian's kernel for guest machines, and a file system with busybox.
-fn add_kernel(files: &mut Files, tree: &Tree) -> Outcome<()> {
-    files.add_from_host(&kernel::kernel(tree)?, Path::new(KERNEL))?;
-    files.add_file(Path::new(INITRD), 0o644, initramfs::busybox()?);
+fn add_kernel(files: &mut Files, tree: &Tree, kind: kernel::Kind) -> Outcome<()> {
+    let kernel = kernel::kernel(tree, kind)?;
+    files.add_from_host(&kernel, Path::new(KERNEL))?;
+    files.add_file(Path::new(INITRD), 0o644, initramfs::busybox(kernel::package_folder(&kernel))?);
     Ok(())
 }
 
-/// Returns true for a shell's script that may start a machine.
-fn is_script_with_machine(word: &OsStr) -> bool {
-    word.as_bytes().contains(&b' ') && names(word, "machine")
+/// Returns the kernel that a machine needs which a shell's script may start.
+fn kernel_of_script(word: &OsStr) -> Option<kernel::Kind> {
+    let has = |wanted: &[u8]| word.as_bytes().windows(wanted.len()).any(|bytes| bytes == wanted);
+    let is_script = has(b" ") && names(word, "machine");
+    is_script.then(|| if has(program::SHARE_OPTION) { kernel::Kind::General } else { kernel::Kind::Cloud })
 }
 
 /// Says which files of the directories that were named are not in the guest.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::port_program;
+use super::{modules, port_program};
 use super::files::{BUSYBOX, Entry, Files};
 use crate::failure::Outcome;
 
@@ -10,12 +10,16 @@ use crate::failure::Outcome;
 /// monitor lays beside it.
 const INIT: &str = include_str!("init.sh");
 
-/// An initial file system with busybox and all its applets.
-pub fn busybox() -> Outcome<Vec<u8>> {
+/// An initial file system with busybox and all its applets, and modules of the kernel whose package
+/// was extracted to `kernel`.
+pub fn busybox(kernel: Option<&Path>) -> Outcome<Vec<u8>> {
     let mut files = Files::default();
     files.add_from_host(Path::new(BUSYBOX), Path::new(BUSYBOX))?;
     files.add_file(Path::new("/init"), 0o755, INIT.as_bytes());
     files.add_file(Path::new("/nacre/port"), 0o755, port_program::elf());
+    if let Some(kernel) = kernel {
+        modules::add(&mut files, kernel);
+    }
     Ok(archive(&files))
 }
 

@@ -13,10 +13,11 @@ use super::files::Files;
 use crate::absolute::absolute;
 use super::data;
 use super::hint;
+use super::kernel;
 use super::{libraries, links};
 use crate::failure::{Class, Context, Failure, Outcome, suggestion};
 use crate::monitors;
-use nacre_manifest::{Manifest, Programs, Stop, Value, is_separator};
+use nacre_manifest::{Manifest, Programs, Stop, Value, is_separator, without_read_only};
 
 /// Folders in which a guest program looks for others.
 pub const GUEST_PATH: &str = "/bin:/usr/bin:/sbin:/usr/sbin";
@@ -36,8 +37,8 @@ pub struct Stack {
     /// Absolute paths of the files that monitors were asked to write: the only ones that a guest
     /// may hand out.
     pub outputs: BTreeSet<PathBuf>,
-    /// True if a machine in it is to run the kernel that the host brings.
-    pub needs_kernel: bool,
+    /// Kernel that the host brings for a machine in it.
+    pub needs_kernel: Option<kernel::Kind>,
     /// Names of the tree's own programs in the stack, monitors and others.
     own: Vec<String>,
 }
@@ -47,6 +48,8 @@ const MAX_SCRIPTS: usize = 5;
 
 /// Option of machines that names a kernel.
 const KERNEL_OPTION: &[u8] = b"--kernel";
+/// Option of machines that names a directory, which needs a kernel with 9P.
+pub const SHARE_OPTION: &[u8] = b"--share";
 
 /// The monitor that makes processes.
 const WORLD: &str = "process";
@@ -104,7 +107,10 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
             (Some(monitor), _) if monitor.programs == Programs::Guest => {
                 let behind = skip_options(monitor, command, at + 1, &mut named)?;
                 let (given, ..) = monitors::options(monitor, &command[at + 1..]);
-                stack.needs_kernel |= !given.iter().any(|option| option.name == KERNEL_OPTION);
+                let has = |name| given.iter().any(|option| option.name == name);
+                if !has(KERNEL_OPTION) {
+                    stack.needs_kernel = Some(if has(SHARE_OPTION) { kernel::Kind::General } else { kernel::Kind::Cloud });
+                }
                 match several {
                     Some(several) => next_program(several, command, behind, &mut named)?,
                     None => break,
@@ -154,6 +160,10 @@ fn skip_options(monitor: &Manifest, command: &[OsString], at: usize, named: &mut
         match option.choice.value {
             Value::Output(_) => drop(named.outputs.insert(path())),
             Value::Input(_) => drop(named.inputs.insert(path())),
+            Value::Disk(_) => {
+                let (file, _) = without_read_only(option.value);
+                named.inputs.insert(PathBuf::from(OsStr::from_bytes(file)));
+            }
             Value::Text(_) | Value::None => {}
         }
     }

@@ -2,7 +2,7 @@
 //! of strings to ports. A small interpreter carries them out on the devices.
 
 use crate::board::BOARD;
-use crate::exits;
+use crate::exits::{self, PortAccess};
 use crate::guest::Memory;
 use nacre_abi::frame::word;
 use nacre_machine_load::GuestMemory;
@@ -43,11 +43,11 @@ impl Bus for Reach {
     }
 
     fn port_in(&mut self, port: u16, width: u8) -> u32 {
-        BOARD.with(self.number, |devices, now| devices.platform.read(port, width, now)).unwrap_or(u32::MAX)
+        BOARD.with(self.number, |devices, now| devices.read_port(PortAccess { port, width, reads: true, is_string: false }, now)).unwrap_or(u32::MAX)
     }
 
     fn port_out(&mut self, port: u16, width: u8, value: u32) {
-        BOARD.with(self.number, |devices, now| devices.platform.write(port, width, value, now));
+        BOARD.with(self.number, |devices, now| devices.write_port(PortAccess { port, width, reads: false, is_string: false }, value, now));
     }
 }
 

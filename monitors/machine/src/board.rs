@@ -4,7 +4,9 @@
 //!
 //! Locks are taken in this order: output, devices, seats.
 
+use crate::cards::Extension;
 use crate::clock::Clock;
+use crate::exits::PortAccess;
 use crate::manifest::MANIFEST;
 use crate::seat::Seat;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -23,6 +25,8 @@ const INPUT: usize = 4096;
 pub struct Devices {
     /// Devices of the ports, interrupt controllers, and timers.
     pub platform: Platform,
+    /// Devices on the PCI bus.
+    pub extension: Extension,
     clock: Clock,
     input: VecDeque<u8>,
     /// The guest takes what is typed.
@@ -68,6 +72,21 @@ pub static BOARD: Board = Board {
 };
 
 impl Devices {
+    /// Reads a port.
+    pub fn read_port(&mut self, access: PortAccess, now: u64) -> u32 {
+        match self.extension.read(access, &mut self.platform) {
+            Some(value) => value,
+            None => self.platform.read(access.port, access.width, now),
+        }
+    }
+
+    /// Writes a port.
+    pub fn write_port(&mut self, access: PortAccess, value: u32, now: u64) {
+        if !self.extension.write(access, value, &mut self.platform) {
+            self.platform.write(access.port, access.width, value, now);
+        }
+    }
+
     /// Lets time pass, and typed bytes go in.
     fn advance(&mut self, now: u64, taken: &Condition) {
         self.platform.advance(now);
@@ -99,8 +118,8 @@ impl Devices {
 
 impl Board {
     /// Puts the devices there and starts the timer's thread.
-    pub fn begin(&self, platform: Platform, clock: Clock, is_ready: bool, processors: usize) -> Result<(), Errno> {
-        *self.devices.lock() = Some(Devices { platform, clock, input: VecDeque::new(), is_ready, alarm: None, processors, idle: 0 });
+    pub fn begin(&self, platform: Platform, extension: Extension, clock: Clock, is_ready: bool, processors: usize) -> Result<(), Errno> {
+        *self.devices.lock() = Some(Devices { platform, extension, clock, input: VecDeque::new(), is_ready, alarm: None, processors, idle: 0 });
         // It goes on for as long as the program.
         thread::spawn(|_| BOARD.keep_time(), 0).map(drop)
     }

@@ -8,8 +8,11 @@ extern crate alloc;
 
 mod access;
 mod board;
+mod cards;
 mod clock;
 mod console;
+mod disk;
+mod entropy;
 mod exits;
 mod files;
 mod guest;
@@ -19,6 +22,7 @@ mod options;
 mod processor;
 mod reset;
 mod seat;
+mod share;
 mod system;
 
 use alloc::string::{String, ToString};
@@ -44,7 +48,7 @@ const NAME: &str = MANIFEST.name;
 fn run(options: &Options<'_>) -> Result<i32, String> {
     let mut services = Services::find().map_err(|refusal| refusal.to_string())?;
     let system = system::load(&mut services, options)?;
-    system.begin(options)?;
+    system.begin(&services, options)?;
     let terminal = console::begin()?;
     let end = system.run();
     drop(terminal);

@@ -1,7 +1,9 @@
 //! The command line: `machine [OPTIONS] [--] [PROGRAM [ARGUMENTS]]`.
 
 use crate::manifest::MANIFEST;
+use alloc::vec::Vec;
 use nacre_machine_devices::MAX_PROCESSORS;
+use nacre_manifest::without_read_only;
 use nacre_nest::command::{Given, Stop, size};
 
 /// Memory of a machine whose command line does not say how much.
@@ -10,6 +12,22 @@ const MEMORY: u64 = 128 << 20;
 /// The kernel and the initial file system that `nacre run` brings along.
 const KERNEL: &[u8] = b"/lib/nacre/guest/vmlinuz";
 const INITRD: &[u8] = b"/lib/nacre/guest/initrd";
+
+/// File that is a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskFile<'a> {
+    /// The file's path.
+    pub path: &'a [u8],
+    /// The guest cannot write.
+    pub is_read_only: bool,
+}
+
+impl<'a> DiskFile<'a> {
+    fn new(value: &'a [u8]) -> Self {
+        let (path, is_read_only) = without_read_only(value);
+        DiskFile { path, is_read_only }
+    }
+}
 
 /// A command line that was understood.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,6 +42,10 @@ pub struct Options<'a> {
     pub memory: u64,
     /// Number of processors.
     pub processors: usize,
+    /// Disks, in order.
+    pub disks: Vec<DiskFile<'a>>,
+    /// Directories that the guest can mount, in order.
+    pub shares: Vec<&'a [u8]>,
     /// Exits are counted and told.
     pub tells: bool,
     /// The program that runs in the guest, and its arguments; may be empty.
@@ -45,7 +67,7 @@ fn processors(value: &[u8]) -> Option<usize> {
 
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
-    let mut options = Options { kernel: KERNEL, initrd: None, append: b"", memory: MEMORY, processors: 1, tells: false, command: &[] };
+    let mut options = Options { kernel: KERNEL, initrd: None, append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), shares: Vec::new(), tells: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         match name {
             b"--kernel" => options.kernel = value,
@@ -53,6 +75,8 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
             b"--append" => options.append = value,
             b"--memory" => options.memory = size(value).ok_or(Stop::Value(name))?,
             b"--cpus" => options.processors = processors(value).ok_or(Stop::Value(name))?,
+            b"--disk" => options.disks.push(DiskFile::new(value)),
+            b"--share" => options.shares.push(value),
             _ => options.tells = true,
         }
     }

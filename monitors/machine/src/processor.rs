@@ -228,14 +228,14 @@ impl Processor {
         }
         let (old, mask) = (self.get(word::RAX), u64::MAX >> (64 - 8 * u32::from(access.width)));
         if access.reads {
-            let value = self.with(|devices, now| devices.platform.read(access.port, access.width, now))?;
+            let value = self.with(|devices, now| devices.read_port(access, now))?;
             // As in all 64-bit code, 32 bits clear the upper half.
             let kept = if access.width == 4 { 0 } else { old & !mask };
             self.set(word::RAX, kept | u64::from(value) & mask);
         } else if access.port == READY_PORT {
             BOARD.make_ready(self.number);
         } else {
-            self.with(|devices, now| devices.platform.write(access.port, access.width, (old & mask) as u32, now))?;
+            self.with(|devices, now| devices.write_port(access, (old & mask) as u32, now))?;
         }
         self.set(word::RIP, self.get(word::INFORMATION[1]));
         self.set(word::SHADOW, 0);

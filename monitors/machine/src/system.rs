@@ -1,6 +1,7 @@
 //! A machine with its kernel loaded, before its first instruction.
 
 use crate::board::{BOARD, End};
+use crate::cards::{self, Extension};
 use crate::clock::Clock;
 use crate::console;
 use crate::files;
@@ -16,12 +17,13 @@ use nacre_machine_load::cpio::Archive;
 use nacre_machine_load::{ByteSource, Start, acpi, linux};
 use nacre_nest::Services;
 use nacre_nest::command::lossy;
+use nacre_proto::flags::O_RDONLY;
 use nacre_rt::thread::{self, Handle};
 use nacre_sys::lock::Lock;
 use nacre_sys::{Frame, Thread};
 
-/// Words that every kernel is given: a terminal, and no PCI bus to look for.
-const COMMAND_LINE: &str = "console=ttyS0 pci=off panic=-1 quiet";
+/// Words that every kernel is given: a terminal.
+const COMMAND_LINE: &str = "console=ttyS0 panic=-1 quiet";
 /// More words where there is a command: what it says is then all that is to be seen.
 const SILENT: &str = " loglevel=1";
 /// Place of the command in the guest's files.
@@ -64,8 +66,8 @@ fn additions(command: &[&[u8]]) -> Result<Vec<u8>, String> {
 
 /// Loads the kernel.
 pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'_>) -> Result<Start, String> {
-    let kernel = files::open(services, options.kernel)?;
-    let initrd = options.initrd.map(|path| files::open(services, path)).transpose()?;
+    let kernel = files::open(services, options.kernel, O_RDONLY)?;
+    let initrd = options.initrd.map(|path| files::open(services, path, O_RDONLY)).transpose()?;
     let more = additions(options.command)?;
     let parts: Vec<&dyn ByteSource> = initrd.iter().map(|file| file as &dyn ByteSource).chain([&more as &dyn ByteSource]).collect();
     let silent = if options.command.is_empty() { "" } else { SILENT };
@@ -92,9 +94,11 @@ pub fn load(services: &mut Services, options: &Options<'_>) -> Result<System, St
 
 impl System {
     /// Puts the devices on the board.
-    pub fn begin(&self, options: &Options<'_>) -> Result<(), String> {
-        let platform = Platform::new(self.clock.start_of_machine() / 1_000_000_000, self.processors.len());
-        BOARD.begin(platform, self.clock, !options.is_ours(), self.processors.len()).map_err(|errno| format!("cannot start a thread for the timer: {errno}"))
+    pub fn begin(&self, services: &Services, options: &Options<'_>) -> Result<(), String> {
+        let mut platform = Platform::new(self.clock.start_of_machine() / 1_000_000_000, self.processors.len());
+        cards::wire(&mut platform);
+        let cards = Extension { cards: cards::cards(services, options)?, memory: self.guest.memory() };
+        BOARD.begin(platform, cards, self.clock, !options.is_ours(), self.processors.len()).map_err(|errno| format!("cannot start a thread for the timer: {errno}"))
     }
 
     /// Runs all processors to the machine's end.

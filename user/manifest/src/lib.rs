@@ -65,6 +65,8 @@ pub enum Value {
     Input(&'static str),
     /// File that the monitor writes and hands out to the host. `-` is no file.
     Output(&'static str),
+    /// File that the monitor reads and writes, or only reads if `:ro` follows.
+    Disk(&'static str),
 }
 
 /// Part of a command line.
@@ -93,7 +95,7 @@ impl Value {
     pub const fn name(&self) -> Option<&'static str> {
         match self {
             Value::None => None,
-            Value::Text(name) | Value::Input(name) | Value::Output(name) => Some(name),
+            Value::Text(name) | Value::Input(name) | Value::Output(name) | Value::Disk(name) => Some(name),
         }
     }
 }
@@ -112,6 +114,14 @@ impl Manifest {
     /// Returns the help text.
     pub const fn help(&self) -> Help {
         Help(*self)
+    }
+}
+
+/// Splits the value of a disk: its file, and true if it is only read.
+pub fn without_read_only(value: &[u8]) -> (&[u8], bool) {
+    match value.strip_suffix(b":ro") {
+        Some(path) => (path, true),
+        None => (value, false),
     }
 }
 
