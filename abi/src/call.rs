@@ -275,6 +275,11 @@ calls! {
     /// `(frame)`: runs the guest that the frame describes, on the caller's time, until something
     /// happens that is its monitor's to deal with (see [`frame`](crate::frame)).
     ThreadEnter = 91, "thread_enter";
+    /// `(mapping, list, count)`: enters pages into a view: pairs of words, the page's address with
+    /// its rights in the lower bits, and its offset in the region; how many were entered in `rdx`.
+    ViewEnter = 92, "view_enter";
+    /// `(mapping, start, size)`: takes the pages of a range out of a view.
+    ViewForget = 93, "view_forget";
 }
 
 /// Number of calls.

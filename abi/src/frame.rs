@@ -13,8 +13,7 @@ pub const FRAME_VERSION: u64 = 1;
 pub mod word {
     /// [`FRAME_VERSION`](super::FRAME_VERSION).
     pub const VERSION: usize = 0;
-    /// Address of the guest's space, or of a reference to it with CONTROL: its addresses are the
-    /// guest's physical ones.
+    /// Address of the guest's space, or of a reference to it with CONTROL.
     pub const SPACE: usize = 1;
     /// Set (not 0) if the guest is to be left: the call ends with
     /// [`PENDING`](super::event::PENDING). Whoever wants a guest to be left sets it, stops the
@@ -45,6 +44,8 @@ pub mod word {
     pub const TASK_PRIORITY: usize = 13;
     /// Set (not 0) if the guest is left when it reads the time-stamp counter.
     pub const TIME_READS: usize = 14;
+    /// Kind of the guest: a number of [`kind`](super::kind).
+    pub const KIND: usize = 15;
     /// First of the 16 general registers, in the order of their numbers in instructions.
     pub const REGISTERS: usize = 16;
     /// Number of RAX among them.
@@ -71,6 +72,9 @@ pub mod word {
     pub const DR6: usize = 40;
     /// Current privilege level.
     pub const PRIVILEGE: usize = 41;
+    /// For [`SHADOW`](super::kind::SHADOW): the space of the upper half of the guest's addresses,
+    /// named as in `SPACE`.
+    pub const UPPER_SPACE: usize = 42;
     /// First of ten segments of two words each: ES, CS, SS, DS, FS, GS, GDTR, LDTR, IDTR, TR. The
     /// first word is selector, attributes (16 bits each) and limit (32), the second the base.
     pub const SEGMENTS: usize = 48;
@@ -78,6 +82,18 @@ pub mod word {
     pub const SYSTEM: usize = 68;
     /// Number of words in use.
     pub const COUNT: usize = 76;
+}
+
+/// Kinds of guests.
+pub mod kind {
+    /// The guest has tables of its own. The addresses of its space are its physical ones.
+    pub const NESTED: u64 = 0;
+    /// The guest runs on the tables of its spaces, in long mode. Addresses of `SPACE` are those of
+    /// the lower half of its own, and addresses of `UPPER_SPACE` those of the upper half, counted
+    /// from its start. CR0, CR3, CR4 and EFER in the frame are what the guest believes; the
+    /// processor runs with paging, write protection and long mode on. The guest is left when it
+    /// reads or writes CR0, CR3 or CR4, at INVLPG and INVPCID, and for each page fault.
+    pub const SHADOW: u64 = 1;
 }
 
 /// Reasons why `thread_enter` ended.

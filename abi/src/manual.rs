@@ -20,7 +20,7 @@ pub(crate) mod calls {
     pub use super::machine::{ClockRead, InterruptAcknowledge, InterruptBind, InterruptReference, IoPortsReference, IoRead, IoWrite, IoWriteBytes, MemoryCopy, MemoryObjects, MemoryReclaim, MemoryTouched};
     pub use super::messages::{IpcCall, IpcDetach, IpcReceive, IpcReply, IpcReplyReceive, IpcSend, PortNotify};
     pub use super::ports::{PortCreate, PortSetCreate, ReferenceCreate, ReferenceReveal};
-    pub use super::spaces::{MappingCreate, RegionCreate, SpaceCreate, SpaceDonate};
+    pub use super::spaces::{MappingCreate, RegionCreate, SpaceCreate, SpaceDonate, ViewEnter, ViewForget};
     pub use super::threads::{ThreadCreate, ThreadDonate, ThreadEnter, ThreadScheduleAs, ThreadSetBase, ThreadSetForeign, ThreadSetScheduler, ThreadSleep, ThreadStart, ThreadStop, ThreadTime};
 }
 

@@ -23,6 +23,9 @@ impl Rights {
     /// Overlay, a right of mappings only: the mapping stands in front of the mappings of the same
     /// range.
     pub const OVER: Rights = Rights(16);
+    /// View, a right of mappings only: the mapping shows nothing but the pages that its owner enters
+    /// one by one, with `view_enter`.
+    pub const VIEW: Rights = Rights(32);
     /// Every right over memory.
     pub const ALL: Rights = Rights(15);
 
@@ -51,11 +54,25 @@ impl Rights {
         self.contains(Rights::OVER)
     }
 
+    /// Returns true if a mapping with these rights is a view.
+    pub const fn is_view(self) -> bool {
+        self.contains(Rights::VIEW)
+    }
+
     /// `None` if `bits` has bits without a meaning for memory.
     pub const fn from_bits(bits: u64) -> Option<Rights> {
         if bits & !15 == 0 { Some(Rights(bits)) } else { None }
     }
 }
+
+/// Flag of a page that is entered into a view: only privileged code sees it, which is the kernel of
+/// a guest.
+pub const VIEW_PRIVILEGED: u64 = 16;
+/// Flag of a page that is entered into a view: the same holds for all of the 2 MiB around it, and
+/// may be entered at once.
+pub const VIEW_LARGE: u64 = 32;
+/// Maximum number of pages that one call enters into a view.
+pub const VIEW_ENTRIES: u64 = 32;
 
 /// Rights of a reference: call the port or send to it, map the region, use the device.
 pub const REFERENCE_USE: u64 = 1;

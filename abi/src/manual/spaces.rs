@@ -31,7 +31,17 @@ arguments! {
         size: Kind::Size, "";
         region: Kind::Use(ObjectType::Region), "";
         offset: Kind::Number, "in the region, multiple of 4096";
-        rights: Kind::Rights, "and `OVER`";
+        rights: Kind::Rights, "and `OVER` or `VIEW`";
+    }
+    ViewEnter {
+        mapping: Kind::Object(ObjectType::Mapping), "a view";
+        list: Kind::Buffer, "pairs of words";
+        count: Kind::Number, "of pairs, at most 32";
+    }
+    ViewForget {
+        mapping: Kind::Object(ObjectType::Mapping), "a view";
+        start: Kind::Start, "";
+        size: Kind::Size, "";
     }
 }
 
@@ -171,7 +181,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::MappingCreate,
-        purpose: "Fills a window of a space from a region. With the right `OVER` (16) the mapping is an overlay: it stands in front of the mappings of the same range and is found before them, whatever its other rights, until it is destroyed. At one address lie at most an overlay and one other mapping. An overlay whose region is gone shows what is below.",
+        purpose: "Fills a window of a space from a region. With the right `OVER` (16) the mapping is an overlay: it stands in front of the mappings of the same range and is found before them, whatever its other rights, until it is destroyed. At one address lie at most an overlay and one other mapping. An overlay whose region is gone shows what is below. With the right `VIEW` (32) the mapping is a view: of whatever size, it shows nothing but the pages that `view_enter` enters.",
         arguments: MappingCreate::ARGUMENTS,
         results: "",
         failures: &[&[
@@ -229,7 +239,34 @@ pub const ENTRIES: &[Entry] = &[
             failure(2, Code::Overlap, "another mapping is in the way; for an overlay, another overlay", "destroy it, or choose another place"),
             failure(2, Code::BadRange, "the window leaves the region", "choose a smaller one"),
             failure(4, Code::NullReference, "its region is gone", "offer another"),
+            failure(1, Code::Denied, "it is a view", "destroy it, and make another"),
         ]],
         restarts: "",
+    },
+    Entry {
+        call: Call::ViewEnter,
+        purpose: "Enters pages into a view: of each pair, the first word is the page's address with its rights in the lower bits (READ, which it must have, WRITE, EXECUTE; `VIEW_PRIVILEGED`: only the kernel of a guest sees it; `VIEW_LARGE`: the same holds for all of the 2 MiB around it), and the second is the page's offset in the region, counted from the mapping's. What the address showed before is replaced. Nothing remembers a page but the tables of the space: it is lost when the space's pool is used up, and when anything is taken away from what the region shows, then with all of the view. Whoever misses it takes a fault, or is left as a guest. The call ends behind a page that is entered with the 2 MiB around it, and before one that cannot be entered; the errors below are those of the first one.",
+        arguments: ViewEnter::ARGUMENTS,
+        results: "`rdx`: number of pages that were entered; `r8`: 1 if the last one was with the 2 MiB around it",
+        failures: &[&[
+            failure(1, Code::WrongType, "the mapping is no view", "make one with `VIEW`"),
+            failure(1, Code::NullReference, "its region is gone", "make another view"),
+            failure(3, Code::BadArgument, "more than 32 pages", "enter the rest with another call"),
+            failure(2, Code::BadRights, "no READ, bits without meaning, or more than the mapping and its region have", "ask for rights that they have"),
+            failure(2, Code::BadRange, "an address outside of the view, or an offset that is not in the region or no multiple of 4096", "pass pages of both"),
+            failure(2, Code::BadAddress, "there is no plain memory at the offset, or not with these rights", "touch the page where you see it, so that its keeper brings it, and try again"),
+        ]],
+        restarts: "from the start; or it ends early, with what it has entered",
+    },
+    Entry {
+        call: Call::ViewForget,
+        purpose: "Takes the pages of a range out of a view. When it returns, no processor uses them any more. Pages beside the range can go with it, 2 MiB of them or, where the view is all of its space, all.",
+        arguments: ViewForget::ARGUMENTS,
+        results: "",
+        failures: &[&[
+            failure(1, Code::WrongType, "the mapping is no view", "make one with `VIEW`"),
+            failure(2, Code::BadRange, "the range leaves the view", "pass a part of it"),
+        ]],
+        restarts: "where it was: rsi and rdx say what is left",
     },
 ];

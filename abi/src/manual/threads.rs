@@ -219,12 +219,13 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadEnter,
-        purpose: "Runs a guest: a processor's whole state in the frame, in the space that the frame names, whose addresses are the guest's physical ones. It runs on the caller's time until something happens that its monitor has to deal with; then all of its state is in the frame again, with what happened. Interrupts, ends of time slices and pages that a keeper brings go by unseen. A guest has no calls and names no object.",
+        purpose: "Runs a guest: a processor's whole state in the frame, in the space that the frame names, whose addresses are the guest's physical ones; or, as the frame's kind says, on the tables of two spaces, whose addresses are its virtual ones. It runs on the caller's time until something happens that its monitor has to deal with; then all of its state is in the frame again, with what happened. Interrupts, ends of time slices and pages that a keeper brings go by unseen. A guest has no calls and names no object.",
         arguments: ThreadEnter::ARGUMENTS,
         results: "in the frame",
         failures: &[&[
             failure(1, Code::BadAddress, "the frame is not a whole page of plain memory", "pass a page with READ and WRITE"),
             failure(1, Code::BadVersion, "the frame's first word is no version that this kernel knows", "write `FRAME_VERSION` there"),
+            failure(1, Code::BadArgument, "the frame's kind is none that this kernel knows", "write a number of `frame::kind` there"),
             failure(1, Code::Denied, "the space that the frame names is the machine's", "make a space for the guest"),
             failure(0, Code::UnknownCall, "the processor has no guest mode (AMD's SVM with nested paging), or its firmware has locked it", "run the system on one that has"),
         ]],

@@ -104,6 +104,8 @@ impl<M: Machine> Kernel<M> {
         (Call::MemoryCopy, Self::memory_copy),
         (Call::ThreadScheduleAs, Self::thread_schedule_as),
         (Call::ThreadEnter, Self::thread_enter),
+        (Call::ViewEnter, Self::view_enter),
+        (Call::ViewForget, Self::view_forget),
     ];
 
     /// The call with this number.

@@ -156,7 +156,7 @@ impl<M: Machine> Kernel<M> {
             let Some(region) = list::link_target(&self.machine, mapping.region()) else { return Err(lack) };
             let region = self.region(region);
             let offset = mapping.offset() + (at - mapping.start());
-            if !mapping.rights().contains(needed) || offset >= region.size() {
+            if !mapping.rights().contains(needed) || mapping.rights().is_view() || offset >= region.size() {
                 return Err(lack);
             }
             lack = TranslationError::Region { region: region.at, offset };
@@ -246,7 +246,7 @@ impl<M: Machine> Kernel<M> {
 
     /// Returns the kind of a frame for an access that needs `needed`. A frame whose objects have
     /// all gone becomes plain memory if the access uses it as that.
-    fn kind_shown(&self, at: Physical, frame: &Frame, needed: Rights) -> Result<LeafKind, TranslationError> {
+    pub(crate) fn kind_shown(&self, at: Physical, frame: &Frame, needed: Rights) -> Result<LeafKind, TranslationError> {
         let uses = needed != Rights::NONE && !needed.contains(Rights::OBJECTS);
         match frame.kind.get() & (PAGE_SIZE - 1) {
             Frame::PLAIN => Ok(LeafKind::Memory),
@@ -260,7 +260,7 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    fn table_enter(&self, space: Space<'_>, address: u64, leaf: Leaf) {
+    pub(crate) fn table_enter(&self, space: Space<'_>, address: u64, leaf: Leaf) {
         let pool = Pool { kernel: self, space };
         let over_table = self.machine.table_enter(space.root(), address, leaf, &pool).unwrap_or_else(|_| {
             self.pool_reset(space);
@@ -274,7 +274,7 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    fn largest_page(&self, address: u64, meaning: &Translation, kind: LeafKind) -> PageSize {
+    pub(crate) fn largest_page(&self, address: u64, meaning: &Translation, kind: LeafKind) -> PageSize {
         let fits = |size: PageSize| {
             let offset = address & (size.bytes() - 1);
             meaning.physical.0 & (size.bytes() - 1) == offset

@@ -203,7 +203,7 @@ impl<M: Machine> Kernel<M> {
         rights: Rights,
     ) -> Attempt<()> {
         let (start, size) = (place.value, size.value);
-        if !offset.value.is_multiple_of(PAGE_SIZE) || offset.value > region.size() || size > region.size() - offset.value {
+        if !offset.value.is_multiple_of(PAGE_SIZE) || offset.value > region.size() || size > region.size() - offset.value && !rights.is_view() {
             return wrong(Code::BadRange, offset);
         }
         let mappings = self.layer(space, rights);

@@ -151,7 +151,8 @@ impl<M: Machine> Kernel<M> {
 
     /// Rights of a mapping from `region`, given by an argument.
     pub(crate) fn mapping_rights(&self, argument: Word, region: Region<'_>) -> Attempt<Rights> {
-        let rights = self.rights_argument(Word { value: argument.value & !Rights::OVER.0, ..argument })?;
+        let kind = if Rights(argument.value).is_view() { Rights::VIEW } else { Rights::OVER };
+        let rights = self.rights_argument(Word { value: argument.value & !kind.0, ..argument })?;
         if region.rights().contains(rights) { Ok(Rights(argument.value)) } else { wrong(Code::BadRights, argument) }
     }
 

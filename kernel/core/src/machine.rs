@@ -114,8 +114,11 @@ pub enum LeafKind {
     Memory,
     /// A device: uncached, with the leaf's rights.
     Device,
-    /// An object page: only the kernel may look; no user access whatever the rights say.
+    /// An object page: only the kernel may look, by the leaf; the processor's part of it shows
+    /// nothing, whatever the rights say.
     Objects,
+    /// Plain memory that the kernel of a guest sees, with the leaf's rights, and no user.
+    Privileged,
 }
 
 /// One entry of a space's hardware tables.
@@ -155,8 +158,11 @@ pub struct TableSweep {
 pub struct GuestEntry {
     /// Frame of the guest: plain memory, which the caller may write at any time.
     pub frame: Physical,
-    /// Root of the tables whose addresses are the guest's physical ones.
+    /// Root of the tables whose addresses are the guest's physical ones; of a shadow guest, those of
+    /// the lower half of its own.
     pub root: Physical,
+    /// Of a shadow guest: root of the tables for the upper half.
+    pub upper: Option<Physical>,
     /// Set if the machine's time is hidden from the guest.
     pub hides_time: bool,
 }

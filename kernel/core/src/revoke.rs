@@ -199,6 +199,10 @@ impl<M: Machine> Kernel<M> {
 
     /// Revokes the part of `from..to` of a region that a mapping shows, if it shows any.
     fn revoke_derived(&self, mapping: Mapping<'_>, from: u64, to: u64) {
+        if mapping.rights().is_view() {
+            // Its pages can show any part of the region.
+            return self.revoke_later(self.space_at_home(mapping.home()), mapping.start(), mapping.end());
+        }
         let (first, last) = (mapping.offset(), mapping.offset() + mapping.size());
         if first < to && from < last {
             let low = mapping.start() + from.max(first) - first;

@@ -315,6 +315,9 @@ impl<M: Machine> Kernel<M> {
 
     fn mapping_set(&self, caller: Thread<'_>, call: &SetState, at: Physical, [start, size, offset, rights]: [u64; 4]) -> Attempt<()> {
         let mapping = self.mapping(at);
+        if mapping.rights().is_view() {
+            return wrong(Code::Denied, call.object);
+        }
         let of_buffer = |value| Word { value, ..call.buffer };
         self.page_range(of_buffer(start), of_buffer(size), USER_END)?;
         self.rights_argument(of_buffer(rights & !Rights::OVER.0))?;

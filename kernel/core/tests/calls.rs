@@ -216,7 +216,8 @@ fn creation_refuses_what_it_should() {
     fixture.fails(Call::MappingCreate, &[free & !127, space, 0x10_1000, PAGE_SIZE, region, 0, rights], Code::Overlap, 3);
     fixture.fails(Call::MappingCreate, &[free & !127, space, 0x20_0000, 9 * PAGE_SIZE, region, 0, rights], Code::BadRange, 6);
     fixture.fails(Call::MappingCreate, &[free & !127, space, 0x20_0000, PAGE_SIZE, region, 8, rights], Code::BadRange, 6);
-    fixture.fails(Call::MappingCreate, &[free & !127, space, 0x20_0000, PAGE_SIZE, region, 0, 32], Code::BadRights, 7);
+    fixture.fails(Call::MappingCreate, &[free & !127, space, 0x20_0000, PAGE_SIZE, region, 0, 64], Code::BadRights, 7);
+    fixture.fails(Call::MappingCreate, &[free & !127, space, 0x20_0000, PAGE_SIZE, region, 0, Rights::VIEW.0 | Rights::OVER.0 | 1], Code::BadRights, 7);
     fixture.fails(Call::MappingCreate, &[free & !127, space, 0x20_0000, PAGE_SIZE, space, 0, 1], Code::WrongType, 5);
     fixture.fails(Call::MappingCreate, &[free & !127, space, 0x20_0000, PAGE_SIZE, fixture.weak[2], 0, 1], Code::Denied, 5);
     fixture.fails(Call::PortCreate, &[free & !127, 0, region], Code::WrongType, 3);
@@ -348,6 +349,7 @@ fn do_everything_together(fixture: &Fixture) {
     fixture.ok(Call::ConditionCreate, &[page + 0xc0]);
     fixture.ok(Call::SpaceCreate, &[page + 0x100, world.pages(5), 5, 0]);
     fixture.ok(Call::SpaceDonate, &[page + 0x100, world.pages(2), 2]);
+    enter_view(fixture, page + 0x100);
     let other = world.make_thread(0);
     let run = |call: Call, arguments: &[u64], root_does: (Call, &[u64])| {
         fixture.tried.borrow_mut().extend([call as u8, root_does.0 as u8]);
@@ -396,6 +398,17 @@ fn do_everything_together(fixture: &Fixture) {
     assert!(used > 0 && used < time, "{used} of {time}");
     fixture.ok(Call::ThreadScheduleAs, &[other, other]);
     enter_guest(fixture, page + 0x100);
+}
+
+/// Enters a page into a view, and takes it out again.
+fn enter_view(fixture: &Fixture, space: u64) {
+    let (slots, list) = (fixture.world.page(), fixture.world.page());
+    fixture.ok(Call::RegionCreate, &[slots, 0, list, PAGE_SIZE, Rights::ALL.0, 0]);
+    fixture.ok(Call::MappingCreate, &[slots + 0x80, space, 0x2_0000, 8 * PAGE_SIZE, slots, 0, Rights::VIEW.0 | 1]);
+    fixture.world.write(list, &[0x2_1001, 0]);
+    assert_eq!(fixture.ok(Call::ViewEnter, &[slots + 0x80, list, 1]), 1);
+    fixture.ok(Call::ViewForget, &[slots + 0x80, 0x2_0000, 8 * PAGE_SIZE]);
+    fixture.ok(Call::MemoryReclaim, &[slots, PAGE_SIZE]);
 }
 
 /// Enters a guest in a space, and does not where it is to be left.

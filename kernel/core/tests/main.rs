@@ -20,3 +20,4 @@ mod scheduler_state;
 mod short;
 mod support;
 mod time;
+mod views;

@@ -9,6 +9,7 @@ mod messages;
 mod objects;
 mod processors;
 mod schedule;
+mod shadow;
 
 use alloc::string::String;
 
@@ -82,4 +83,11 @@ pub const TESTS: &[Test] = &[
     test("GST1004", "a guest is left when it takes interrupts, and takes what it is given", guests::delivered),
     test("GST1005", "frames, spaces and states that are none are refused", guests::refused),
     test("GST1006", "whatever stands in a frame, it is entered and left, or refused", guests::any),
+    test("GST1007", "a shadow guest runs on the pages that were entered for it, with the rights that they were entered with", shadow::pages),
+    test("GST1008", "a shadow guest is left for its control registers and for what it forgets, and its frame tells nothing of the machine's", shadow::control),
+    test("GST1009", "a shadow guest's programs see no privileged pages", shadow::privileged),
+    test("GST1010", "no guest, shadow or not, sees an object page", shadow::objects),
+    test("GST1011", "a page that is taken from a running shadow guest is missed by it at once", shadow::taken),
+    test("GST1012", "while pages are entered and taken away on all processors, a shadow guest sees nothing but what is given to it", shadow::races),
+    test("GST1013", "whatever stands in a frame of a shadow guest, it is entered and left, or refused", shadow::any),
 ];

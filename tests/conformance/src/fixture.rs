@@ -34,6 +34,8 @@ pub const CONDITION: u64 = page(0) + 832;
 pub const NULL: u64 = page(0) + 896;
 /// A free unit in an object page.
 pub const FREE_UNIT: u64 = page(0) + 1024;
+/// A view of the region in `SPACE` at `VIEWED_AT`.
+pub const VIEW: u64 = page(1) + 3072;
 /// A stopped thread in `SPACE`.
 pub const THREAD: u64 = page(2);
 /// Plain pages for new objects.
@@ -50,6 +52,10 @@ pub const POOL: u64 = page(64);
 pub const SPARE: u64 = page(96);
 /// Address of `MAPPING` in `SPACE`.
 pub const MAPPED_AT: u64 = 0x10_0000;
+/// Address of `VIEW` in `SPACE`.
+pub const VIEWED_AT: u64 = 0x40_0000_0000;
+/// Size of `VIEW`.
+pub const VIEWED_SIZE: u64 = 0x8000_0000;
 /// An address at which nothing is mapped.
 pub const UNMAPPED: u64 = 0x3100_0000_0000;
 /// Address at which `deep` puts a page under too many layers.
@@ -116,6 +122,7 @@ pub fn fresh() -> Result<(), Status> {
     must(Call::SpaceCreate, &[SPACE, POOL, 8, PORT])?;
     must(Call::RegionCreate, &[REGION, 0, EXPORTED, 0x4000, Rights::ALL.0, 0])?;
     must(Call::MappingCreate, &[MAPPING, SPACE, MAPPED_AT, 0x1000, REGION, 0, Rights::ALL.0])?;
+    must(Call::MappingCreate, &[VIEW, SPACE, VIEWED_AT, VIEWED_SIZE, REGION, 0, Rights::VIEW.0 | 7])?;
     must(Call::ThreadCreate, &[THREAD, SPACE])?;
     must(Call::MutexCreate, &[MUTEX])?;
     must(Call::ConditionCreate, &[CONDITION])?;

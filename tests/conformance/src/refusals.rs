@@ -58,6 +58,8 @@ fn arguments(entry: &Entry) -> [u64; 8] {
         Call::SpaceCreate => values[2] = 8,
         Call::SpaceDonate => values[2] = 1,
         Call::MappingCreate => values[2] = 0x3300_0000_0000,
+        Call::ViewEnter => (values[0], values[2]) = (fixture::VIEW, 1),
+        Call::ViewForget => (values[0], values[1]) = (fixture::VIEW, fixture::VIEWED_AT),
         Call::ThreadSetBase => values[0] = 1,
         Call::ReferenceReveal => (values[1], values[2]) = (fixture::ARENA, fixture::ARENA_SIZE),
         Call::MemoryObjects => (values[0], values[1], values[3]) = (fixture::ARENA, 4096, 4),

@@ -39,7 +39,7 @@ mod thread;
 
 pub use condition::Condition;
 pub use frame::Frame;
-pub use mapping::Mapping;
+pub use mapping::{Mapping, ViewPage};
 pub use mutex::Mutex;
 pub use object::Object;
 pub use owned::{

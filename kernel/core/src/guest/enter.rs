@@ -8,7 +8,7 @@ use crate::kernel::{Attempt, Done, Kernel, Next, Stop};
 use crate::machine::{GuestEntry, LeafKind, Machine, Physical};
 use crate::object::{Space, Thread};
 use nacre_abi::arguments::{self, Word};
-use nacre_abi::frame::{FRAME_VERSION, event, word};
+use nacre_abi::frame::{FRAME_VERSION, event, kind, word};
 use nacre_abi::state::SpaceState;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
 
@@ -18,20 +18,20 @@ impl<M: Machine> Kernel<M> {
         if !self.machine.has_guests() {
             return Err(Status::new(Code::UnknownCall).into());
         }
-        let (frame, space) = self.guest_of(caller)?;
+        let (frame, space, upper) = self.guest_of(caller)?;
         if self.machine.read_word(frame_word(frame, word::PENDING)) != 0 {
             self.machine.write_word(frame_word(frame, word::EVENT), event::PENDING);
             return Ok(Done::Return);
         }
         let hides_time = self.space(caller.space()).flags() & SpaceState::TIME_HIDDEN != 0;
-        space.set_entered(1);
+        [Some(space), upper].into_iter().flatten().for_each(|space| space.set_entered(1));
         self.rewind(caller);
-        self.machine.guest_enter(GuestEntry { frame, root: space.root(), hides_time });
+        self.machine.guest_enter(GuestEntry { frame, root: space.root(), upper: upper.map(Space::root), hides_time });
         Ok(Done::Settled)
     }
 
-    /// The frame and the space that the call names.
-    fn guest_of(&self, caller: Thread<'_>) -> Attempt<(Physical, Space<'_>)> {
+    /// The frame and the spaces that the call names; the second is that of a shadow guest.
+    fn guest_of(&self, caller: Thread<'_>) -> Attempt<(Physical, Space<'_>, Option<Space<'_>>)> {
         let call: arguments::ThreadEnter = caller.arguments();
         if !call.frame.value.is_multiple_of(PAGE_SIZE) {
             return wrong(Code::BadAddress, call.frame);
@@ -41,14 +41,23 @@ impl<M: Machine> Kernel<M> {
         if self.machine.read_word(frame_word(frame, word::VERSION)) != FRAME_VERSION {
             return wrong(Code::BadVersion, call.frame);
         }
-        let named = Word { value: self.machine.read_word(frame_word(frame, word::SPACE)), ..call.frame };
-        let space = self.space(self.controlled(caller, named, ObjectType::Space)?);
-        if space.root() == Physical(0) {
-            return wrong(Code::Denied, call.frame);
-        }
-        // Looking for the space may have cost the tables what they had of the frame. Whoever takes
+        let is_shadow = match self.machine.read_word(frame_word(frame, word::KIND)) {
+            kind::NESTED => false,
+            kind::SHADOW => true,
+            _ => return wrong(Code::BadArgument, call.frame),
+        };
+        let space = self.guest_space(caller, call.frame, frame_word(frame, word::SPACE))?;
+        let upper = if is_shadow { Some(self.guest_space(caller, call.frame, frame_word(frame, word::UPPER_SPACE))?) } else { None };
+        // Looking for the spaces may have cost the tables what they had of the frame. Whoever takes
         // the page away has to find it there: only then does it wait until the guest is left.
-        if find()?.frame() == frame { Ok((frame, space)) } else { Err(Stop::Again) }
+        if find()?.frame() == frame { Ok((frame, space, upper)) } else { Err(Stop::Again) }
+    }
+
+    /// The space that a word of a frame names.
+    fn guest_space(&self, caller: Thread<'_>, argument: Word, named: Physical) -> Attempt<Space<'_>> {
+        let named = Word { value: self.machine.read_word(named), ..argument };
+        let space = self.space(self.controlled(caller, named, ObjectType::Space)?);
+        if space.root() == Physical(0) { wrong(Code::Denied, argument) } else { Ok(space) }
     }
 
     /// The guest of the thread on this CPU was left because its space's tables did not allow an
@@ -66,7 +75,7 @@ impl<M: Machine> Kernel<M> {
         }
         self.rewind(thread);
         // What is wrong with the call by now, it finds out itself.
-        let Ok((frame, space)) = found else { return };
+        let Ok((frame, space, _)) = found else { return };
         let found = if address < USER_END { self.fill(space, address, needed) } else { Err(TranslationError::Own) };
         match found {
             Ok(leaf) if leaf.kind != LeafKind::Objects => {}

@@ -5,6 +5,9 @@
 //! An overlay is a mapping in a second tree of the space, which is searched first: at most two
 //! mappings lie at one address, an overlay and what it stands in front of.
 //! One without a region shows what is below.
+//!
+//! A view is a mapping through which composition finds nothing. Its pages are entered into the
+//! tables of its space one by one (`guest::view`), and are nowhere else.
 
 use crate::machine::Physical;
 use crate::view::view;
@@ -18,7 +21,7 @@ view! {
         home, set_home: Physical = 1;
         start, set_start: u64 = 2;
         size, set_size: u64 = 3;
-        /// Rights, and [`Rights::OVER`] if it is an overlay.
+        /// Rights, and [`Rights::OVER`] if it is an overlay, [`Rights::VIEW`] if a view.
         rights, set_rights: Rights = 4;
         /// Number of the revocation of what it showed before it was changed or unlinked; 0 = that
         /// is over.

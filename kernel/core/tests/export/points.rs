@@ -72,6 +72,9 @@ pub fn point(call: Call) -> Point {
         | Call::ThreadScheduleAs
         // A guest is entered behind it.
         | Call::ThreadEnter
+        // Pages of a view are in no state: what is forgotten half way is a cache.
+        | Call::ViewEnter
+        | Call::ViewForget
         | Call::ThreadSetBase
         | Call::PortCreate
         | Call::PortMove

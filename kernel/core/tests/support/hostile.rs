@@ -123,6 +123,8 @@ fn kinds(call: Call) -> &'static [Kind] {
         Call::ThreadMove => &[Object, Page],
         Call::PortCreate => &[Slot, Number, Object],
         Call::IpcCall | Call::IpcSend | Call::IpcReceive | Call::IpcReplyReceive | Call::IpcReply => &[Object, Number, Number, Number],
+        Call::ViewEnter => &[Object, Memory, Number],
+        Call::ViewForget => &[Object, Address, Address],
         Call::MemoryReclaim | Call::MemoryTouched => &[Page, Page],
         Call::MemoryCopy => &[Page, Page, Size],
         Call::MemoryObjects => &[Page, Address, Memory, Number],
@@ -147,7 +149,7 @@ fn kinds(call: Call) -> &'static [Kind] {
 fn subject(call: Call) -> Option<ObjectType> {
     use ObjectType::{Condition, Mapping, Mutex, Port, PortSet, Reference, Region, Space, Thread};
     let names = [
-        ("port_set", PortSet), ("port", Port), ("ipc", Port), ("space", Space), ("region", Region), ("mapping", Mapping), ("thread", Thread),
+        ("port_set", PortSet), ("port", Port), ("ipc", Port), ("space", Space), ("region", Region), ("mapping", Mapping), ("view", Mapping), ("thread", Thread),
         ("reference", Reference), ("mutex", Mutex), ("condition", Condition), ("io", Reference), ("interrupt", Reference), ("clock", Reference),
     ];
     names.into_iter().find(|(name, _)| call.name().starts_with(name)).map(|(_, kind)| kind)
@@ -184,7 +186,7 @@ fn argument(random: &mut Random, kind: Kind) -> u64 {
         Kind::Size => random.of(&[8, 16, 64, 256, 4096, 64, 256]),
         Kind::Links => random.of(&[0, 0, OWN + 5 * PAGE_SIZE, OWN + 5 * PAGE_SIZE + 64]),
         Kind::Number => random.of(&[0, 1, 2, 3, 5, 6, 7, 8, 64, 256]),
-        Kind::Rights => random.of(&[0, 1, 2, 3, 7, 15, 15, 15]),
+        Kind::Rights => random.of(&[0, 1, 2, 3, 7, 15, 15, 15, 39, 47]),
         Kind::Address => random.of(&[PAGE_SIZE, 2 * PAGE_SIZE, 1 << 20, 1 << 21, OWN, OWN + PAGE_SIZE, OWN + (4 << 20), OWN + (4 << 20) + PAGE_SIZE, SHARED, 0, 208, 3000, 64]),
     }
 }
@@ -229,7 +231,7 @@ impl Stage {
         if World::stands_at_call(thread) && !random.once_in(4) {
             return self.world.enter(cpu);
         }
-        let often = [Call::ThreadDonate, Call::ThreadSetScheduler, Call::MappingCreate, Call::IpcCall, Call::IpcSend, Call::IpcReceive, Call::IpcReplyReceive, Call::ThreadGetState, Call::MappingSetState];
+        let often = [Call::ThreadDonate, Call::ThreadSetScheduler, Call::MappingCreate, Call::IpcCall, Call::IpcSend, Call::IpcReceive, Call::IpcReplyReceive, Call::ThreadGetState, Call::MappingSetState, Call::ViewEnter];
         let number = if random.once_in(4) { random.of(&often) as u64 } else { random.below(Call::ALL.len() as u64 + 1) };
         thread.set_register(register::RIP, CODE);
         thread.set_register(register::RAX, CALL_BASE.wrapping_add(if random.once_in(50) { random.word() } else { number }));
@@ -241,6 +243,12 @@ impl Stage {
             && let Some(at) = self.world.machine().translate(thread.register(register::RSI) & !7, Rights::WRITE)
         {
             self.world.machine().poke(at.0, nacre_abi::state::current_header(kind));
+        }
+        if call == Call::ViewEnter
+            && let Some(at) = self.world.machine().translate(thread.register(register::RSI) & !15, Rights::WRITE)
+        {
+            let words = [argument(random, Kind::Address) & !(PAGE_SIZE - 1) | random.of(&[1, 3, 7, 17, 33, 0]), PAGE_SIZE * random.below(16)];
+            words.into_iter().enumerate().for_each(|(number, word)| self.world.machine().poke(at.0 + 8 * number as u64, word));
         }
         thread.set_register(register::R14, if random.once_in(2) { 0 } else { OWN + 5 * PAGE_SIZE + 64 * random.below(4) });
         thread.set_register(register::R15, random.of(&[0, 1000, 5000, 1]));

@@ -4,7 +4,7 @@
 //! somebody's.
 
 use nacre_abi::Rights;
-use nacre_core::machine::{TableSweep, Frame, GuestEntry, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool, thread_page};
+use nacre_core::machine::{TableSweep, Frame, GuestEntry, Leaf, LeafKind, Machine, PageSize, Physical, PoolExhausted, TablePool, thread_page};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -174,7 +174,7 @@ impl FakeMachine {
         let cpu = &self.cpus[self.current.get()];
         let root = cpu.root.get()?;
         let page = address & !(PAGE - 1);
-        let allows = |leaf: &Leaf| leaf.kind != nacre_core::machine::LeafKind::Objects && leaf.rights.contains(needed);
+        let allows = |leaf: &Leaf| matches!(leaf.kind, LeafKind::Memory | LeafKind::Device) && leaf.rights.contains(needed);
         let mut translations = cpu.translations.borrow_mut();
         let held = translations.get(&page).filter(|leaf| allows(leaf)).copied();
         let leaf = held.or_else(|| self.table_lookup(root, page).filter(|leaf| allows(leaf)))?;

@@ -49,8 +49,8 @@ pub struct Cpu {
     pub apic_id: Cell<u32>,
     /// The thread that enters a guest when this CPU leaves the kernel, and which.
     pub guest: Cell<Option<(Physical, GuestEntry)>>,
-    /// Root of the tables of the guest that this CPU runs, or 0.
-    pub guest_root: AtomicU64,
+    /// Roots of the tables of the guest that this CPU runs, or 0.
+    pub guest_roots: [AtomicU64; 2],
     /// The stack on which user mode is left and entered, up to the descriptors: it is mapped
     /// wherever users run.
     entries: [u64; 16],
@@ -93,7 +93,7 @@ impl Cpu {
             apic_id: Cell::new(apic_id),
             entries: [0; 16],
             guest: Cell::new(None),
-            guest_root: AtomicU64::new(0),
+            guest_roots: [const { AtomicU64::new(0) }; 2],
             descriptors: Descriptors::new(block, entry_stack),
         }
     }

@@ -7,7 +7,7 @@
 //!
 //! | bits | meaning |
 //! | --- | --- |
-//! | 0 1 2 | present, writable, user |
+//! | 0 1 2 | present (if there is something that users or a guest's kernel may do), writable, user |
 //! | 3 4 | write-through, uncached (devices) |
 //! | 5 6 | accessed, dirty: always set |
 //! | 7 | a large page |
@@ -59,13 +59,15 @@ fn table_of(entry: u64) -> Option<Physical> {
 /// Decodes the entry of a page.
 #[inline(always)]
 fn leaf_of(entry: u64, address: u64, size: PageSize) -> Option<Leaf> {
-    if entry & PRESENT == 0 {
+    if entry & TOUCHED == 0 {
         return None;
     }
     let kind = if entry & OBJECTS != 0 {
         LeafKind::Objects
     } else if entry & DEVICE != 0 {
         LeafKind::Device
+    } else if entry & (PRESENT | USER) == PRESENT {
+        LeafKind::Privileged
     } else {
         LeafKind::Memory
     };
@@ -85,15 +87,16 @@ fn entry_of(leaf: Leaf) -> u64 {
         LeafKind::Memory => (0, USER),
         LeafKind::Device => (DEVICE, USER | UNCACHED),
         LeafKind::Objects => (OBJECTS, 0),
+        LeafKind::Privileged => (0, PRESENT),
     };
     let any = leaf.rights.0 & (Rights::READ.0 | Rights::WRITE.0 | Rights::EXECUTE.0) != 0;
-    let user = access & USER != 0 && any;
-    let writable = user && leaf.rights.contains(Rights::WRITE);
-    let executable = user && leaf.rights.contains(Rights::EXECUTE);
-    PRESENT
-        | TOUCHED
+    // A guest's kernel may run on these tables: it sees all that is present, user or not.
+    let shown = if any && access != 0 { PRESENT | access & USER } else { 0 };
+    let writable = shown != 0 && leaf.rights.contains(Rights::WRITE);
+    let executable = shown != 0 && leaf.rights.contains(Rights::EXECUTE);
+    TOUCHED
         | access & UNCACHED
-        | if user { USER } else { 0 }
+        | shown
         | if writable { WRITABLE } else { 0 }
         | if executable { 0 } else { NO_EXECUTE }
         | if leaf.size == PageSize::Small { 0 } else { LARGE }

@@ -78,8 +78,9 @@ fn a_leaf_says_whether_it_took_the_place_of_a_table() {
 #[test]
 fn a_leaf_is_found_with_what_it_was_entered_with() {
     let memory = FakeMemory::new(16);
-    for (number, kind) in [LeafKind::Memory, LeafKind::Device, LeafKind::Objects].into_iter().enumerate() {
-        for rights in 0..16 {
+    for (number, kind) in [LeafKind::Memory, LeafKind::Device, LeafKind::Objects, LeafKind::Privileged].into_iter().enumerate() {
+        // A page with no right that the processor knows has no kind of a guest's.
+        for rights in (0..16).filter(|rights| kind != LeafKind::Privileged || rights & 7 != 0) {
             let (address, rights) = (0x7fff_ffff_0000 - 0x1000 * number as u64, Rights(rights));
             let leaf = Leaf { physical: Physical(0xf_ffff_ffff_f000), kind, rights, size: PageSize::Small };
             enter(&memory, ROOT, address, leaf, &memory, true).unwrap();
@@ -96,7 +97,9 @@ fn hardware_sees_no_more_than_the_rights() {
     assert_eq!(bits(LeafKind::Memory, Rights::ALL) & (USER | WRITABLE | NO_EXECUTE), USER | WRITABLE);
     assert_eq!(bits(LeafKind::Objects, Rights::ALL) & (USER | WRITABLE | NO_EXECUTE), NO_EXECUTE);
     assert_eq!(bits(LeafKind::Device, Rights::READ) & UNCACHED, UNCACHED);
-    assert_eq!(bits(LeafKind::Memory, Rights::NONE) & USER, 0);
+    // A guest's kernel sees what is present, whether users do or not.
+    assert_eq!([bits(LeafKind::Memory, Rights::NONE), bits(LeafKind::Memory, Rights::OBJECTS), bits(LeafKind::Objects, Rights::ALL)].map(|bits| bits & PRESENT), [0; 3]);
+    assert_eq!(bits(LeafKind::Privileged, Rights::READ) & (PRESENT | USER | WRITABLE | NO_EXECUTE), PRESENT | NO_EXECUTE);
 }
 
 #[test]

@@ -9,6 +9,7 @@
 use super::apic;
 use super::cpu::{self, Cpu};
 use super::fpu;
+use super::guest;
 use super::io;
 use core::arch::asm;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -76,7 +77,7 @@ pub fn flush(cpus: u64, root: Physical, low: u64, high: u64) {
     }
     let all = !(1 << mine.index.get());
     // A guest leaves its CPU to answer, and forgets all when it is entered again.
-    let others = using(cpus & all, |cpu| cpu.root.load(Ordering::Relaxed) == root.0) | using(all, |cpu| cpu.guest_root.load(Ordering::Acquire) == root.0);
+    let others = using(cpus & all, |cpu| cpu.root.load(Ordering::Relaxed) == root.0) | using(all, |cpu| guest::entry::uses(cpu, root));
     if others != 0 {
         request(others, low, high);
     }

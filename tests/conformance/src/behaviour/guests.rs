@@ -3,20 +3,20 @@
 use super::checks::{equal, fails, must, text};
 use crate::fixture::{ARENA, BUFFER, EXPORTED, MAPPED_AT, MUTEX, SPACE, UNMAPPED, must as call, weak};
 use alloc::string::String;
-use nacre_abi::frame::{EXIT_INVALID, FRAME_VERSION, event, word};
+use nacre_abi::frame::{EXIT_INVALID, FRAME_VERSION, event, kind, word};
 use nacre_abi::{Call, Code, ObjectType};
 use core::sync::atomic::{AtomicBool, Ordering};
 use nacre_raw::{read, write};
 use nacre_sys::Thread;
 
 /// The frame: a page of the buffer.
-const FRAME: u64 = BUFFER + 0x1000;
+pub(super) const FRAME: u64 = BUFFER + 0x1000;
 /// An address of the guest's space at which nothing is.
 const HOLE: u64 = MAPPED_AT + 0x10_0000;
 
 const PORT_EXIT: u64 = 0x7b;
 const CPUID_EXIT: u64 = 0x72;
-const HALT_EXIT: u64 = 0x78;
+pub(super) const HALT_EXIT: u64 = 0x78;
 const CALL_EXIT: u64 = 0x81;
 const REGISTER_EXIT: u64 = 0x7c;
 const TIME_EXIT: u64 = 0x6e;
@@ -24,11 +24,11 @@ const SHUTDOWN_EXIT: u64 = 0x7f;
 const DEBUG_WRITE_EXIT: u64 = 0x37;
 const CONTROL_WRITE_EXIT: u64 = 0x10;
 
-fn set(number: usize, value: u64) {
+pub(super) fn set(number: usize, value: u64) {
     write(FRAME + 8 * number as u64, value);
 }
 
-fn get(number: usize) -> u64 {
+pub(super) fn get(number: usize) -> u64 {
     read(FRAME + 8 * number as u64)
 }
 
@@ -61,7 +61,7 @@ fn guest(code: &[u8]) {
 }
 
 /// Returns true if this machine runs guests at all.
-fn is_there() -> Result<bool, String> {
+pub(super) fn is_there() -> Result<bool, String> {
     guest(&[]);
     set(word::PENDING, 1);
     match call(Call::ThreadEnter, &[FRAME]) {
@@ -71,7 +71,7 @@ fn is_there() -> Result<bool, String> {
 }
 
 /// Enters; the exit.
-fn enter() -> Result<u64, String> {
+pub(super) fn enter() -> Result<u64, String> {
     must(Call::ThreadEnter, &[FRAME])?;
     equal("the event", get(word::EVENT), event::EXIT)?;
     Ok(get(word::EXIT))
@@ -206,6 +206,11 @@ pub fn refused() -> Result<(), String> {
     set(word::VERSION, FRAME_VERSION + 1);
     fails("another version", call(Call::ThreadEnter, &[FRAME]), Code::BadVersion)?;
     set(word::VERSION, FRAME_VERSION);
+    set(word::KIND, 2);
+    fails("a kind that is none", call(Call::ThreadEnter, &[FRAME]), Code::BadArgument)?;
+    set(word::KIND, kind::SHADOW);
+    fails("no upper space", call(Call::ThreadEnter, &[FRAME]), Code::BadAddress)?;
+    set(word::KIND, kind::NESTED);
     set(word::SPACE, weak(ObjectType::Space));
     fails("a space without control", call(Call::ThreadEnter, &[FRAME]), Code::Denied)?;
     set(word::SPACE, MUTEX);
@@ -221,7 +226,7 @@ pub fn refused() -> Result<(), String> {
 }
 
 /// Values for words of a frame that are likely to be wrong in some way.
-const ODD: [u64; 16] = [
+pub(super) const ODD: [u64; 16] = [
     0, 1, 0x10, 0x8000_0031, 0x8005_0033, 1 << 31, 0x20, 0x6a0, 0x500, 0xd01, u64::MAX, 1 << 63, MAPPED_AT, HOLE, 0xffff_8000_0000_0000, 0xa9b << 16 | 0xffff << 32,
 ];
 
@@ -238,16 +243,21 @@ fn interrupt(_: usize) {
     }
 }
 
-pub fn any() -> Result<(), String> {
+/// Runs `enter` while guests that run for ever are left now and then.
+pub(super) fn interrupted(enter: fn() -> Result<(), String>) -> Result<(), String> {
     if !is_there()? {
         return Ok(());
     }
     IS_ON.store(true, Ordering::Release);
     let other = nacre_rt::thread::spawn(interrupt, 0).map_err(|errno| alloc::format!("no thread: {errno:?}"))?;
-    let result = enter_anything();
+    let result = enter();
     IS_ON.store(false, Ordering::Release);
     other.join();
     result
+}
+
+pub fn any() -> Result<(), String> {
+    interrupted(enter_anything)
 }
 
 fn enter_anything() -> Result<(), String> {
@@ -260,6 +270,7 @@ fn enter_anything() -> Result<(), String> {
             let value = if random.once_in(3) { random.next() } else { random.one_of(&ODD) };
             set(word::INTERRUPTED + random.below((word::COUNT - word::INTERRUPTED) as u64) as usize, value);
         }
+        set(word::KIND, kind::NESTED);
         must(Call::ThreadEnter, &[FRAME])?;
         let event = get(word::EVENT);
         if !matches!(event, event::EXIT | event::MEMORY | event::PENDING) {

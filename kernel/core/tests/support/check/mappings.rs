@@ -2,7 +2,7 @@
 
 use super::{Checker, DEPTH, KERNEL_SPACE, NULL};
 use super::super::machine::RAM_START;
-use nacre_abi::Rights;
+use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_core::list;
 use nacre_core::machine::{Machine, Physical};
 use nacre_core::object::{Mapping, Region, Space};
@@ -32,6 +32,9 @@ impl Checker<'_> {
         };
         let over = inside(found.overlay_root()).filter(|it| list::link_target(self.machine, it.region()).is_some());
         let mapping = over.or_else(|| inside(found.mapping_root()))?;
+        if mapping.rights().is_view() {
+            return None;
+        }
         let region = Region::new(self.machine, list::link_target(self.machine, mapping.region())?);
         let offset = mapping.offset() + address - mapping.start();
         if offset >= region.size() {
@@ -39,6 +42,21 @@ impl Checker<'_> {
         }
         let (physical, rights) = self.meaning(self.machine.home_of(region.home()), region.start() + offset, depth + 1)?;
         Some((physical, rights.intersect(mapping.rights()).intersect(region.rights())))
+    }
+
+    /// Checks that a view around `address`, if there is one, may show this page: that its region
+    /// has it somewhere, with these rights.
+    pub(super) fn may_view(&self, space: Physical, address: u64, physical: Physical, rights: Rights) -> bool {
+        let mut nodes = Vec::new();
+        self.flat(Physical(self.machine.peek(Space::new(self.machine, space).mapping_root().0)), &mut nodes);
+        let views = nodes.into_iter().map(|at| Mapping::new(self.machine, at)).filter(|it| it.rights().is_view() && it.start() <= address && address < it.end());
+        views.filter(|view| view.rights().contains(rights)).any(|view| {
+            let Some(region) = list::link_target(self.machine, view.region()) else { return false };
+            let region = Region::new(self.machine, region);
+            let space = self.machine.home_of(region.home());
+            let has = |offset: u64| self.meaning(space, region.start() + offset, 0).is_some_and(|(at, has)| at == physical && has.contains(rights));
+            region.rights().contains(rights) && (view.offset()..region.size()).step_by(PAGE_SIZE as usize).any(has)
+        })
     }
 
     fn flat(&self, at: Physical, nodes: &mut Vec<Physical>) {

@@ -5,8 +5,8 @@ use super::super::cpu::{self, Cpu};
 use super::super::doors;
 use super::super::latency::EntryKind;
 use super::super::fpu;
+use super::entry::uses_from_now;
 use super::{pages, vmcb, world};
-use core::sync::atomic::Ordering;
 use nacre_abi::Call;
 use nacre_core::Next;
 use nacre_core::machine::GuestEntry;
@@ -28,7 +28,7 @@ pub fn entered() -> ! {
         let cpu = cpu::this();
         let guest = cpu.guest.take().filter(|(thread, _)| next == Next::User && cpu.live_thread() == Some(*thread));
         // Under all locks: who takes something out of the tables afterwards asks this CPU, too.
-        cpu.guest_root.store(guest.map_or(0, |(_, entry)| entry.root.0), Ordering::Release);
+        uses_from_now(cpu, guest.map(|(_, entry)| entry));
         (next, guest.map(|(_, entry)| entry))
     });
     match left {
@@ -41,7 +41,7 @@ fn run(cpu: &Cpu, entry: &GuestEntry) -> ! {
     let Some(pages) = pages::this() else { doors::leave() };
     let mut registers = [0; 16];
     if !vmcb::load(&pages, entry, &mut registers) {
-        cpu.guest_root.store(0, Ordering::Release);
+        uses_from_now(cpu, None);
         vmcb::refuse(entry.frame);
         doors::pass_call();
     }
@@ -50,8 +50,8 @@ fn run(cpu: &Cpu, entry: &GuestEntry) -> ! {
     }
     world::run(&pages, &mut registers);
     // The stack pointer and RAX are in the block alone.
-    let exit = vmcb::store(&pages, entry.frame, &registers);
-    cpu.guest_root.store(0, Ordering::Release);
+    let exit = vmcb::store(&pages, entry, &registers);
+    uses_from_now(cpu, None);
     match exit {
         NESTED_FAULT => {
             vmcb::deliver_again(entry.frame);

@@ -1,6 +1,6 @@
-//! Which guest a CPU enters when it leaves the kernel.
+//! Which guest a CPU enters when it leaves the kernel, and whose tables it runs on.
 
-use super::super::cpu;
+use super::super::cpu::{self, Cpu};
 use core::sync::atomic::Ordering;
 use nacre_core::machine::{GuestEntry, Physical};
 
@@ -8,4 +8,15 @@ use nacre_core::machine::{GuestEntry, Physical};
 pub fn prepare(entry: GuestEntry) {
     let cpu = cpu::this();
     cpu.guest.set(Some((Physical(cpu.live.load(Ordering::Relaxed)), entry)));
+}
+
+/// Says whose tables this CPU's guest uses from now on. Under all locks, or where it has left it.
+pub fn uses_from_now(cpu: &Cpu, entry: Option<GuestEntry>) {
+    let roots = entry.map_or([0; 2], |entry| [entry.root.0, entry.upper.map_or(0, |upper| upper.0)]);
+    cpu.guest_roots.iter().zip(roots).for_each(|(word, root)| word.store(root, Ordering::Release));
+}
+
+/// Returns true if the guest of a CPU uses these tables.
+pub fn uses(cpu: &Cpu, root: Physical) -> bool {
+    cpu.guest_roots.iter().any(|word| word.load(Ordering::Acquire) == root.0)
 }

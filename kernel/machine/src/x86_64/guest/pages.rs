@@ -1,5 +1,5 @@
-//! The pages that the processor wants for guests: of each CPU a control block and two for its own
-//! state, and for all two maps of what guests may do.
+//! The pages that the processor wants for guests: of each CPU a control block, two for its own
+//! state and a root of tables, and for all two maps of what guests may do.
 
 use super::super::cpu;
 use super::super::direct_map::{BootAllocator, thread_words};
@@ -11,7 +11,7 @@ const HOST_SAVE: u32 = 0xc001_0117;
 /// Ports: 65,536 and three more bits.
 const PORT_MAP_FRAMES: u64 = 3;
 const REGISTER_MAP_FRAMES: u64 = 2;
-const FRAMES_A_CPU: u64 = 3;
+const FRAMES_A_CPU: u64 = 4;
 
 /// Model-specific registers that a guest may use as it likes: all of them change places with the
 /// kernel's at each switch of worlds.
@@ -70,6 +70,8 @@ pub struct Pages {
     pub rest: Physical,
     /// Page where `vmrun` keeps its part of the kernel.
     pub own: Physical,
+    /// Root of the tables of a shadow guest.
+    pub root: Physical,
     /// Map of ports.
     pub ports: Physical,
     /// Map of model-specific registers.
@@ -81,5 +83,5 @@ pub fn this() -> Option<Pages> {
     let first = (*FIRST.get())?;
     let at = |frame: u64| first.add(frame << 12);
     let own = PORT_MAP_FRAMES + REGISTER_MAP_FRAMES + cpu::index() as u64 * FRAMES_A_CPU;
-    Some(Pages { control: at(own), rest: at(own + 1), own: at(own + 2), ports: first, registers: at(PORT_MAP_FRAMES) })
+    Some(Pages { control: at(own), rest: at(own + 1), own: at(own + 2), root: at(own + 3), ports: first, registers: at(PORT_MAP_FRAMES) })
 }

@@ -4,6 +4,7 @@
 use super::super::direct_map::thread_words;
 use super::super::machine::X86;
 use super::pages::Pages;
+use super::shadow;
 use core::cell::Cell;
 use nacre_abi::frame::{EXIT_INVALID, event, word};
 use nacre_core::machine::{GuestEntry, Machine, Physical};
@@ -29,6 +30,7 @@ const SEGMENTS: usize = 128;
 const PRIVILEGE: usize = 153;
 const EFER: usize = 154;
 const CR4: usize = 169;
+const CR3: usize = 170;
 const CR0: usize = 171;
 const DR7: usize = 172;
 const DR6: usize = 173;
@@ -40,11 +42,14 @@ const ALL_DEBUG_ACCESSES: u64 = 0xffff_ffff << 32;
 /// QEMU (7.2, for one) does not find back from a guest whose long mode is enabled and not active:
 /// it takes that for the kernel's own. So such a guest runs with long mode disabled.
 const CR0_WRITES: u64 = 1 << 16;
+/// Reads and writes of CR0, CR3 and CR4 by a shadow guest.
+const SHADOWED_REGISTERS: u64 = 0b11001 | 0b11001 << 16;
 /// #DB and #AC, which a guest can make a processor deliver for ever, and #MC.
 const LEAVING_EXCEPTIONS: u64 = 1 << 1 | 1 << 17 | 1 << 18;
 /// Intercepts of the first word: INTR, NMI, SMI, INIT, RDPMC, CPUID, INVD, HLT, INVLPGA, ports,
 /// registers, task switches, FERR_FREEZE, shutdown.
 const LEAVING: u64 = 0xf | 1 << 15 | 1 << 18 | 1 << 22 | 1 << 24 | 0x3f << 26;
+const LEAVING_INVALIDATE: u64 = 1 << 25;
 const LEAVING_WINDOW: u64 = 1 << 4;
 const LEAVING_RETURN: u64 = 1 << 20;
 const LEAVING_TIME: u64 = 1 << 14;
@@ -53,6 +58,9 @@ const LEAVING_TIME: u64 = 1 << 14;
 const LEAVING_MORE: u64 = 0x7fff;
 /// Intercepts of the third: INVLPGB (both), MCOMMIT, TLBSYNC.
 const LEAVING_THIRD: u64 = 0b11011 << 32;
+/// Intercepts of a shadow guest: #PF, and INVPCID in the third word.
+const LEAVING_PAGE_FAULT: u64 = 1 << 14;
+const LEAVING_PCID: u64 = 1 << 34;
 /// The processor's flags, not the guest's, decide about the machine's interrupts.
 const OWN_INTERRUPTS: u64 = 1 << 24;
 /// An interrupt of the highest priority is asked for.
@@ -68,9 +76,11 @@ const LONG_ENABLED: u64 = 1 << 8;
 const LONG_ACTIVE: u64 = 1 << 10;
 const PROTECTED: u64 = 1;
 const PAGING: u64 = 1 << 31;
+const WRITE_PROTECTED: u64 = 1 << 16;
 const NOT_WRITE_THROUGH: u64 = 1 << 29;
 const CACHE_DISABLED: u64 = 1 << 30;
 const ADDRESS_EXTENSION: u64 = 1 << 5;
+const PROCESS_IDENTITIES: u64 = 1 << 17;
 /// VME to OSXMMEXCPT, UMIP, FSGSBASE, PCIDE, OSXSAVE, SMEP, SMAP. Not LA57.
 const CR4_BITS: u64 = 0x7ff | 1 << 11 | 1 << 16 | 1 << 17 | 1 << 18 | 1 << 20 | 1 << 21;
 /// Bits of the code segment's first word: 64-bit code, 32-bit code.
@@ -81,18 +91,16 @@ const EFER_BITS: u64 = 1 | 1 << 8 | 1 << 10 | 1 << 11 | 1 << 14;
 const RFLAGS_BITS: u64 = 0x3f_7fd7;
 const NO_BREAKPOINTS: u64 = 0x400;
 
-/// Words that stand in both as they are: of the frame, of the block.
-const PLAIN: [(usize, usize); 13] = [
-    (word::CR0, CR0),
+/// Words that stand in both as they are: of the frame, of the block. Those of a shadow guest are
+/// the guest's alone.
+const CONTROL: [(usize, usize); 4] = [(word::CR0, CR0), (word::CR3, CR3), (word::CR4, CR4), (word::EFER, EFER)];
+const PLAIN: [(usize, usize); 9] = [
     (word::CR2, 200),
-    (word::CR3, 170),
-    (word::CR4, CR4),
     (word::PAT, 205),
     (word::DR6, DR6),
     (word::RIP, 175),
     (word::RAX, 191),
     (word::RSP, 187),
-    (word::EFER, EFER),
     (word::RFLAGS, RFLAGS),
     (word::SHADOW, SHADOW),
     (word::TIME_OFFSET, TIME_OFFSET),
@@ -121,7 +129,7 @@ fn is_deliverable(inject: u64) -> bool {
 /// not take it.
 pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> bool {
     let (block, frame) = (thread_words(pages.control), entry.frame);
-    for (from, to) in PLAIN {
+    for (from, to) in PLAIN.into_iter().chain(CONTROL) {
         block[to].set(read(frame, from));
     }
     for (from, to, count) in RUNS {
@@ -129,6 +137,10 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> boo
     }
     registers.iter_mut().enumerate().for_each(|(number, register)| *register = read(frame, word::REGISTERS + number));
     block[PRIVILEGE].set((read(frame, word::PRIVILEGE) & 3) << 24);
+    if let Some(upper) = entry.upper {
+        shadow::join(pages.root, entry.root, upper);
+        shadow_control(block, pages.root);
+    }
     let efer = block[EFER].get() & EFER_BITS & !LONG_ACTIVE;
     let is_enabled = efer & LONG_ENABLED != 0;
     let is_long = is_enabled && block[CR0].get() & PAGING != 0;
@@ -140,6 +152,15 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> boo
     block[INJECT].set(if external.is_some() { 0 } else { inject });
     control(block, pages, entry, is_enabled, external);
     is_deliverable(block[INJECT].get()) && is_consistent(block, is_long)
+}
+
+/// Lets a shadow guest run on these tables, whatever it believes: in long mode, and with pages that
+/// may not be written protected from its kernel, too.
+fn shadow_control(block: &[Cell<u64>; 512], root: Physical) {
+    block[CR0].set(block[CR0].get() | PAGING | WRITE_PROTECTED | PROTECTED);
+    block[CR3].set(root.0);
+    block[CR4].set(block[CR4].get() & !PROCESS_IDENTITIES | ADDRESS_EXTENSION);
+    block[EFER].set(block[EFER].get() | LONG_ENABLED);
 }
 
 /// Returns true if the control registers can be together (manual: 15.5.1). Processors look
@@ -173,16 +194,17 @@ fn control(block: &[Cell<u64>; 512], pages: &Pages, entry: &GuestEntry, is_enabl
     let hides_time = entry.hides_time || read(entry.frame, word::TIME_READS) != 0;
     let when = |is_so, bit| if is_so { bit } else { 0 };
     let leaving = LEAVING | when(window, LEAVING_WINDOW) | when(returns, LEAVING_RETURN) | when(hides_time, LEAVING_TIME);
-    block[ACCESSES].set(ALL_DEBUG_ACCESSES | when(is_enabled, CR0_WRITES));
-    block[EXCEPTIONS].set(LEAVING_EXCEPTIONS | leaving << 32);
-    block[INSTRUCTIONS].set(LEAVING_MORE | LEAVING_THIRD);
+    let is_shadow = entry.upper.is_some();
+    block[ACCESSES].set(ALL_DEBUG_ACCESSES | when(is_enabled, CR0_WRITES) | when(is_shadow, SHADOWED_REGISTERS));
+    block[EXCEPTIONS].set(LEAVING_EXCEPTIONS | when(is_shadow, LEAVING_PAGE_FAULT) | (leaving | when(is_shadow, LEAVING_INVALIDATE)) << 32);
+    block[INSTRUCTIONS].set(LEAVING_MORE | LEAVING_THIRD | when(is_shadow, LEAVING_PCID));
     block[PORT_MAP].set(pages.ports.0);
     block[REGISTER_MAP].set(pages.registers.0);
     block[IDENTITY].set(IDENTITY_FLUSHED);
     let asked = when(window, ASKED) | external.map_or(0, |vector| ASKED | vector << 32);
     block[VIRTUAL_INTERRUPT].set(OWN_INTERRUPTS | asked | read(entry.frame, word::TASK_PRIORITY) & 0xf);
-    block[NESTED].set(1);
-    block[ROOT].set(entry.root.0);
+    block[NESTED].set(when(!is_shadow, 1));
+    block[ROOT].set(when(!is_shadow, entry.root.0));
     block[CLEAN].set(0);
     block[DR7].set(NO_BREAKPOINTS);
     // What the last guest of this CPU left there is its own.
@@ -191,8 +213,8 @@ fn control(block: &[Cell<u64>; 512], pages: &Pages, entry: &GuestEntry, is_enabl
 }
 
 /// Reads the block back into the frame; returns the number of the exit.
-pub fn store(pages: &Pages, frame: Physical, registers: &Registers) -> u64 {
-    let block = thread_words(pages.control);
+pub fn store(pages: &Pages, entry: &GuestEntry, registers: &Registers) -> u64 {
+    let (block, frame) = (thread_words(pages.control), entry.frame);
     // Some emulations write the lower half of a negative number alone.
     let exit = block[EXIT].get() as i32 as i64 as u64;
     write(frame, word::EXIT, exit);
@@ -201,8 +223,6 @@ pub fn store(pages: &Pages, frame: Physical, registers: &Registers) -> u64 {
         return exit;
     }
     registers.iter().enumerate().for_each(|(number, register)| write(frame, word::REGISTERS + number, *register));
-    // Long mode that is enabled and not active stands in the frame alone.
-    let hidden = if block[CR0].get() & PAGING == 0 { read(frame, word::EFER) & LONG_ENABLED } else { 0 };
     for (to, from) in PLAIN {
         write(frame, to, block[from].get());
     }
@@ -211,7 +231,9 @@ pub fn store(pages: &Pages, frame: Physical, registers: &Registers) -> u64 {
     }
     let waits = waiting(block);
     write(frame, word::INJECT, waits.unwrap_or(0));
-    write(frame, word::EFER, block[EFER].get() & !SVME | hidden);
+    if entry.upper.is_none() {
+        store_control(block, frame);
+    }
     write(frame, word::PRIVILEGE, block[PRIVILEGE].get() >> 24 & 3);
     write(frame, word::TASK_PRIORITY, block[VIRTUAL_INTERRUPT].get() & 0xf);
     // One whose delivery has failed is told of here, too: by QEMU as an exception.
@@ -220,6 +242,13 @@ pub fn store(pages: &Pages, frame: Physical, registers: &Registers) -> u64 {
     write(frame, word::NEXT, block[NEXT].get());
     INFORMATION.iter().zip(word::INFORMATION).for_each(|(from, to)| write(frame, to, block[*from].get()));
     exit
+}
+
+/// Writes the control registers, which a guest with tables of its own changes as it likes.
+fn store_control(block: &[Cell<u64>; 512], frame: Physical) {
+    let hidden = if block[CR0].get() & PAGING == 0 { read(frame, word::EFER) & LONG_ENABLED } else { 0 };
+    CONTROL.iter().for_each(|(to, from)| write(frame, *to, block[*from].get()));
+    write(frame, word::EFER, block[EFER].get() & !SVME | hidden);
 }
 
 /// The external interrupt that the guest was given and has not taken, as a frame has it.
