@@ -70,6 +70,7 @@ targets! {
     "cards", cards::cards_target, DECODER_TRIES, "a guest's accesses to the PCI bus, registers, rings and requests of virtio devices, while states go out and in";
     "shares", shares::shares, DECODER_TRIES, "messages of 9P from a guest that has mounted a directory; no path leads out of it";
     "guest-processor", machines::processor, DECODER_TRIES, "a guest's page tables, code, model-specific registers and leaves of CPUID";
+    "guest-shadow", machines::shadow, DECODER_TRIES, "a guest's page tables, roots and addresses to forget, as shadow paging reads them";
     "guest-kernel", machines::kernel, DECODER_TRIES, "a kernel and an initial file system that are loaded into a guest's memory";
     "host-elf", host::elf, DECODER_TRIES, "a program file that the command line names";
 }

@@ -4,8 +4,8 @@ use crate::bytes::Bytes;
 use nacre_machine_devices::{Apics, MAX_PROCESSORS, Platform};
 use nacre_machine_load::{ByteSource, GuestMemory, VecMemory, acpi, linux};
 use nacre_machine_x86::{
-    Access, Bus, Clock, Host, Mode, Model, Msrs, Paging, Processor, State, cpuid, decode, fetch,
-    interpret, time_info, walk,
+    Access, Bus, Clock, Forget, Host, MAX_PAGES, Mode, Model, Msrs, Paging, Processor, Shadow,
+    State, cpuid, decode, decode_invalidate, fetch, interpret, time_info, walk,
 };
 
 /// Ports of devices, from which most accesses start.
@@ -117,7 +117,7 @@ pub fn processor(bytes: &[u8]) {
     let mut memory = VecMemory::new(0x4000);
     let (paging, mut msrs) = (paging(&mut bytes), Msrs::new(true, true));
     let kvm_clock = Some(bytes.word());
-    let model = Model { host: Host::ALL, apic: Some(1), invariant_tsc: true, kvm_clock };
+    let model = Model { host: Host::ALL, apic: Some(1), invariant_tsc: true, pcid: true, kvm_clock };
     while !bytes.is_over() {
         let word = bytes.word();
         match bytes.below(6) {
@@ -195,4 +195,49 @@ fn access(msrs: &mut Msrs, number: u32, value: u64, paging: &Paging) {
 fn clock(frequency: u64, ticks: u64) {
     let clock = Clock::new(frequency);
     let _ = time_info(1, ticks, clock.nanoseconds(ticks), &clock);
+}
+
+/// A guest that writes its tables, misses addresses and forgets them, with registers of any kind.
+pub fn shadow(bytes: &[u8]) {
+    let mut bytes = Bytes(bytes);
+    let mut memory = VecMemory::new(0x4000);
+    let mut paging = paging(&mut bytes);
+    let mut shadow = Shadow::new(&paging);
+    while !bytes.is_over() {
+        let word = bytes.word();
+        match bytes.below(7) {
+            0 => _ = memory.write(word % 0x4000, bytes.some()),
+            1 | 2 => miss(&mut shadow, &mut memory, &paging, word, bytes.byte()),
+            3 => shadow.load_root(word, &paging, &mut check),
+            4 => shadow.invalidate(word, &mut check),
+            5 => {
+                paging.cr4 ^= word & 0x2_0080;
+                shadow.look(&paging, &mut check);
+            }
+            _ => invalidate(bytes.some(), word),
+        }
+    }
+}
+
+/// What is forgotten lies in one half.
+fn check(forget: Forget) {
+    if let Forget::Range { address, size, .. } = forget {
+        assert!(address % size == 0 && address + size <= 1 << 47);
+    }
+}
+
+fn miss(shadow: &mut Shadow, memory: &mut VecMemory, paging: &Paging, address: u64, kind: u8) {
+    let access = Access { write: kind & 1 != 0, user: kind & 2 != 0, fetch: kind & 4 != 0 };
+    let Ok(pages) = shadow.miss(memory, paging, address, access) else { return };
+    let list = pages.list();
+    assert!((1..=MAX_PAGES).contains(&list.len()) && list[0].address == address & 0x7fff_ffff_f000);
+    assert!(list.iter().all(|page| page.address < 1 << 47 && (page.address | page.physical) % 0x1000 == 0));
+    assert!(list[0].write || !access.write);
+}
+
+fn invalidate(code: &[u8], word: u64) {
+    if let Some((operand, length)) = decode_invalidate(code) {
+        assert!((1..=code.len()).contains(&usize::from(length)));
+        let _ = operand.address(|_| word, word, [word; 2]);
+    }
 }

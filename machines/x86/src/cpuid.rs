@@ -28,6 +28,8 @@ const APIC_MORE: u32 = bits(&[21, 24]);
 const MORE_FEATURES: u32 = bits(&[0, 9, 13, 19, 20, 23]);
 /// Leaf 1, ecx: there is a hypervisor.
 const HYPERVISOR: u32 = 1 << 31;
+/// Leaf 1, ecx: process identities.
+const PCID: u32 = 1 << 17;
 /// Leaf 0x80000001, edx, beside `COMMON`: SYSCALL NX LM.
 const LONG_FEATURES: u32 = bits(&[11, 20, 29]);
 /// Leaf 0x80000001, ecx: LAHF in 64-bit mode.
@@ -93,6 +95,8 @@ pub struct Model {
     pub apic: Option<u8>,
     /// True if the time stamp counter always has the same speed.
     pub invariant_tsc: bool,
+    /// True if there are process identities, which software makes: shadow paging.
+    pub pcid: bool,
     /// Frequency of the time stamp counter in hertz, if KVM's clock is offered.
     pub kvm_clock: Option<u64>,
 }
@@ -122,7 +126,8 @@ fn identity(last: u32, name: [&[u8; 4]; 3]) -> [u32; 4] {
 
 fn features(model: &Model) -> [u32; 4] {
     let apic_more = if model.apic.is_some() { APIC_MORE } else { 0 };
-    let ecx = MORE_FEATURES & model.host.leaf_1_ecx | HYPERVISOR | apic_more;
+    let pcid = if model.pcid { PCID } else { 0 };
+    let ecx = MORE_FEATURES & model.host.leaf_1_ecx | HYPERVISOR | apic_more | pcid;
     [SIGNATURE, LINES | u32::from(model.apic.unwrap_or(0)) << 24, ecx, FEATURES & model.host.leaf_1_edx | apic(model)]
 }
 
@@ -164,7 +169,7 @@ mod tests {
     use super::*;
 
     const MODEL: Model =
-        Model { host: Host::ALL, apic: None, invariant_tsc: true, kvm_clock: Some(2_000_000_000) };
+        Model { host: Host::ALL, apic: None, invariant_tsc: true, pcid: false, kvm_clock: Some(2_000_000_000) };
 
     fn text(registers: &[u32]) -> String {
         let bytes = registers.iter().flat_map(|register| register.to_le_bytes());
@@ -209,8 +214,8 @@ mod tests {
 
     #[test]
     fn choices_show_and_leaves_beyond_are_empty() {
-        let model = Model { apic: Some(3), invariant_tsc: false, ..MODEL };
-        assert_eq!(cpuid(1, 0, &model)[1..3], [0x0301_0800, 0x8198_2201 | 1 << 21]);
+        let model = Model { apic: Some(3), invariant_tsc: false, pcid: true, ..MODEL };
+        assert_eq!(cpuid(1, 0, &model)[1..3], [0x0301_0800, 0x819a_2201 | 1 << 21]);
         assert_eq!((cpuid(1, 0, &model)[3] & APIC, cpuid(0x8000_0007, 0, &model)), (APIC, [0; 4]));
         assert_eq!(cpuid(0x4000_0001, 0, &model)[0], 0x0100_000a);
         assert_eq!(cpuid(0x4000_0010, 0, &model)[0], 2_000_000);

@@ -12,18 +12,22 @@ mod cpuid;
 mod decode;
 mod fetch;
 mod interpret;
+mod invalidate;
 mod msr;
 mod operation;
 mod pvclock;
+mod shadow;
 mod walk;
 
 pub use cpuid::{Host, Model, cpuid};
 pub use decode::{Instruction, Kind, MAX_LENGTH, Move, decode};
 pub use fetch::{Code, fetch};
 pub use interpret::{Bus, Exception, State, interpret};
+pub use invalidate::{Operand, Segment, decode_invalidate};
 pub use msr::{GeneralProtection, MsrAction, Msrs, MsrsState, Processor};
 pub use operation::Mode;
 pub use pvclock::{Clock, TIME_INFO_SIZE, WALL_CLOCK_SIZE, time_info, wall_clock};
+pub use shadow::{Cache, Forget, IDENTITIES, MAX_PAGES, Page, Pages, Shadow};
 pub use walk::{Access, Paging, Translation, WalkError, walk};
 
 /// Reason why a saved state is refused, for a person.

@@ -74,6 +74,36 @@ pub enum WalkError {
     NotCanonical,
 }
 
+/// An entry that a walk went through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Guest-physical address of the entry.
+    pub at: u64,
+    /// Value of the entry when it was read.
+    pub entry: u64,
+}
+
+/// Entries that a walk went through, from the outermost table on, and how many.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Path {
+    steps: [Step; 4],
+    count: usize,
+}
+
+impl Path {
+    /// Returns the entries; the last one is that of the page.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps[..self.count]
+    }
+
+    fn push(&mut self, step: Step) {
+        if let Some(place) = self.steps.get_mut(self.count) {
+            *place = step;
+            self.count += 1;
+        }
+    }
+}
+
 /// Form of the tables.
 #[derive(Clone, Copy)]
 struct Form {
@@ -91,11 +121,18 @@ const FOUR: Form = Form { levels: 4, index_bits: 9, entry_size: 8 };
 pub fn walk(
     memory: &dyn GuestMemory, paging: &Paging, address: u64, access: Access,
 ) -> Result<Translation, WalkError> {
+    walk_by(memory, paging, address, access).map(|(translation, _)| translation)
+}
+
+/// Finds a linear address as [`walk`] does, and tells the entries that it went through.
+pub(crate) fn walk_by(
+    memory: &dyn GuestMemory, paging: &Paging, address: u64, access: Access,
+) -> Result<(Translation, Path), WalkError> {
     let is_long = paging.efer & EFER_LMA != 0;
     let address = if is_long { address } else { address & u64::from(u32::MAX) };
     if paging.cr0 & CR0_PG == 0 {
         let rights = Access { write: true, user: true, fetch: true };
-        return Ok(Translation { address, page_size: 0x1000, rights });
+        return Ok((Translation { address, page_size: 0x1000, rights }, Path::default()));
     }
     if is_long && (address as i64) << 16 >> 16 != address as i64 {
         return Err(WalkError::NotCanonical);
@@ -106,9 +143,10 @@ pub fn walk(
         (false, false) => TWO,
     };
     let walk = Walk { memory, paging, form, access };
-    let translation = walk.descend(address)?;
+    let mut path = Path::default();
+    let translation = walk.descend(address, &mut path)?;
     walk.check(&translation)?;
-    Ok(translation)
+    Ok((translation, path))
 }
 
 struct Walk<'a> {
@@ -120,14 +158,17 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Follows the tables from the outermost to a page. Its rights are what all entries allow.
-    fn descend(&self, address: u64) -> Result<Translation, WalkError> {
+    fn descend(&self, address: u64, path: &mut Path) -> Result<Translation, WalkError> {
         let mut table = self.outermost();
         let mut rights = Access { write: true, user: true, fetch: true };
         for level in (0..self.form.levels).rev() {
             let shift = 12 + level * self.form.index_bits;
             let index = address >> shift & ((1 << self.form.index_bits) - 1);
             // The outermost table of three levels has four entries.
-            let entry = self.entry(table, if self.is_pointer(level) { index & 3 } else { index })?;
+            let index = if self.is_pointer(level) { index & 3 } else { index };
+            let at = table + index * self.form.entry_size as u64;
+            let entry = self.entry(at)?;
+            path.push(Step { at, entry });
             let is_large = level > 0 && entry & LARGE != 0 && self.may_be_large(level);
             if entry & self.reserved(level, is_large) != 0 {
                 return Err(self.fault(CODE_PRESENT | CODE_RESERVED));
@@ -162,9 +203,8 @@ impl Walk<'_> {
     }
 
     /// Reads an entry. One outside memory, or not present, is a fault.
-    fn entry(&self, table: u64, index: u64) -> Result<u64, WalkError> {
+    fn entry(&self, at: u64) -> Result<u64, WalkError> {
         let mut bytes = [0; 8];
-        let at = table + index * self.form.entry_size as u64;
         let read = self.memory.read(at, &mut bytes[..self.form.entry_size]);
         let entry = u64::from_le_bytes(bytes);
         match read {

@@ -10,7 +10,7 @@ use nacre_abi::frame::word;
 use nacre_machine_devices::Apics;
 use nacre_machine_load::GuestMemory;
 use nacre_machine_x86::{
-    GeneralProtection, Host, Instruction, Model, MsrAction, Msrs, Processor, cpuid, decode, fetch, time_info, wall_clock,
+    Code, GeneralProtection, Host, Instruction, Model, MsrAction, Msrs, Processor, cpuid, decode, fetch, time_info, wall_clock,
 };
 use nacre_sys::Frame;
 
@@ -42,10 +42,10 @@ fn host() -> Host {
 }
 
 impl Registers {
-    /// Makes those of a processor with KVM's clock.
-    pub fn new(number: usize, memory: Memory, clock: Clock) -> Registers {
+    /// Makes those of a processor with KVM's clock, and maybe with process identities.
+    pub fn new(number: usize, memory: Memory, clock: Clock, pcid: bool) -> Registers {
         let frequency = clock.frequency();
-        let model = Model { host: host(), apic: Some(number as u8), invariant_tsc: true, kvm_clock: Some(frequency) };
+        let model = Model { host: host(), apic: Some(number as u8), invariant_tsc: true, pcid, kvm_clock: Some(frequency) };
         Registers { model, msrs: Msrs::new(false, true), memory, clock, frequency, number }
     }
 
@@ -110,12 +110,18 @@ impl Registers {
         let _ = self.memory.write(at, bytes);
     }
 
-    /// The instruction that the guest stands at, if it is one of those that leave it.
-    pub fn instruction(&self, frame: &Frame) -> Option<Instruction> {
+    /// Code that the guest stands at, and whether it is 64-bit code.
+    pub fn code(&self, frame: &Frame) -> Option<(Code, bool)> {
         const CODE: usize = word::SEGMENTS + 2;
         let is_long = frame.get(CODE) >> 16 & LONG != 0;
         let base = if is_long { 0 } else { frame.get(CODE + 1) };
         let code = fetch(&self.memory, &paging(frame), base.wrapping_add(frame.get(word::RIP)), frame.get(word::PRIVILEGE) == 3).ok()?;
+        Some((code, is_long))
+    }
+
+    /// The instruction that the guest stands at, if it is one of those that leave it.
+    pub fn instruction(&self, frame: &Frame) -> Option<Instruction> {
+        let (code, is_long) = self.code(frame)?;
         decode(code.bytes(), is_long)
     }
 }
