@@ -57,6 +57,17 @@ const fn stack(name: &'static str, words: &'static [&'static str]) -> Case {
     Case { name, words, input: "", output: ANSWER, status: 7 }
 }
 
+/// Many processes one after the other, some at once, and pipes between processes.
+const WORK: &str = "i=0; while [ $i -lt 60 ]; do (exit 3) || i=$((i + 1)); done; echo forks $i; \
+    for k in 1 2 3 4 5 6 7 8 9 10; do (sleep 0; seq 1 200 | wc -l >/tmp/$k) & done; wait; cat /tmp/? /tmp/10 | sort | uniq -c; \
+    seq 1 3000 | sed s/7/x/ | sort -r | grep -c x; dd if=/dev/zero bs=4k count=2000 2>/dev/null | cat | md5sum; ls -l /bin | tr a-z A-Z | wc -l | grep -qv ^0 && echo end";
+/// The same on Linux.
+const WORKED: &[&str] = &["forks 60", "10 200", "813", "7eb24d865a14fa3227633816800522c1  -", "end"];
+
+const fn work(name: &'static str, words: &'static [&'static str]) -> Case {
+    Case { name, words, input: "", output: WORKED, status: 0 }
+}
+
 const CASES: &[Case] = &[
     stack("a guest runs a command", &["machine", "sh", "-c", SUM]),
     stack("a guest runs below trace", &["trace", "-q", "machine", "sh", "-c", SUM]),
@@ -64,6 +75,10 @@ const CASES: &[Case] = &[
     stack("a guest runs on a share of the processor", &["share-cpu", "machine", "sh", "-c", SUM]),
     stack("a guest runs on less memory than it has", &["pager", "-m", "48M", "machine", "sh", "-c", SUM]),
     stack("a guest runs below checkpoint", &["checkpoint", "-m", "256M", "machine", "--memory", "100M", "sh", "-c", SUM]),
+    stack("a guest runs on shadow paging", &["machine", "--paging", "shadow", "sh", "-c", SUM]),
+    stack("a guest runs on shadow paging on less memory than it has", &["pager", "-m", "48M", "machine", "--paging", "shadow", "sh", "-c", SUM]),
+    work("a guest forks and pipes on nested paging", &["machine", "sh", "-c", WORK]),
+    work("a guest forks and pipes on shadow paging", &["machine", "--paging", "shadow", "sh", "-c", WORK]),
     stack("a guest runs below two layers", &["trace", "-q", "process", "trace", "-q", "machine", "sh", "-c", SUM]),
     stack("a guest runs as a shell's job", &["process", "sh", "-c", "machine sh -c 'echo the answer is 42; exit 7' & wait $!"]),
     Case {

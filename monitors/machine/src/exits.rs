@@ -3,12 +3,20 @@
 
 /// A write of CR0.
 pub const CR0_WRITE: u64 = 0x10;
+/// Reads of CR0, CR3 and CR4, and writes of the last two.
+pub const CONTROL_READS: [u64; 3] = [0, 3, 4];
+/// A write of CR3.
+pub const CR3_WRITE: u64 = 0x13;
+/// A write of CR4.
+pub const CR4_WRITE: u64 = 0x14;
 /// First of the reads of debug registers.
 pub const DEBUG_READS: u64 = 0x20;
 /// First of the writes.
 pub const DEBUG_WRITES: u64 = 0x30;
 /// First of the exceptions.
 pub const EXCEPTIONS: u64 = 0x40;
+/// #PF.
+pub const PAGE_FAULT: u64 = EXCEPTIONS + 14;
 /// The guest takes interrupts.
 pub const WINDOW: u64 = 0x64;
 /// RDPMC.
@@ -21,6 +29,8 @@ pub const CPUID: u64 = 0x72;
 pub const INVALIDATE: u64 = 0x76;
 /// HLT.
 pub const HALT: u64 = 0x78;
+/// INVLPG.
+pub const INVALIDATE_PAGE: u64 = 0x79;
 /// An I/O port.
 pub const PORT: u64 = 0x7b;
 /// A model-specific register.
@@ -36,6 +46,8 @@ pub const WRITE_BACK: u64 = 0x89;
 
 /// #DB.
 pub const DEBUG: u8 = 1;
+/// #DF.
+pub const DOUBLE: u8 = 8;
 /// #UD.
 pub const UNDEFINED: u8 = 6;
 /// #GP.
@@ -62,6 +74,17 @@ pub fn interrupt(vector: u8) -> u64 {
 pub fn exception(vector: u8) -> u64 {
     let has_error = matches!(vector, 8 | 10..=14 | 17);
     VALID | EXCEPTION | u64::from(vector) | if has_error { HAS_ERROR } else { 0 }
+}
+
+/// Returns the exception that a guest takes for a page fault with this error code, when this was
+/// being delivered. `None`: it would be the third one in a row.
+pub fn page_fault(error: u32, interrupted: u64) -> Option<u64> {
+    let is_exception = interrupted & VALID != 0 && interrupted & 7 << 8 == EXCEPTION;
+    match interrupted as u8 {
+        DOUBLE if is_exception => None,
+        0 | 10..=14 if is_exception => Some(exception(DOUBLE)),
+        _ => Some(exception(PAGE) | u64::from(error) << 32),
+    }
 }
 
 /// Returns what is to be delivered again of an event whose delivery ended in an exit. An
@@ -107,6 +130,9 @@ mod tests {
     #[test]
     fn events_have_their_error_codes() {
         assert_eq!(interrupt(0x30), 0x8000_0030);
+        assert_eq!(page_fault(6, 0), Some(0x6_8000_0b0e));
+        assert_eq!(page_fault(6, interrupt(14)), Some(0x6_8000_0b0e));
+        assert_eq!([page_fault(6, exception(14)), page_fault(6, exception(13)), page_fault(6, exception(8))], [Some(0x8000_0b08), Some(0x8000_0b08), None]);
         assert_eq!((exception(UNDEFINED), exception(PROTECTION)), (0x8000_0306, 0x8000_0b0d));
         assert_eq!((again(0x8000_0480), again(0x20), again(0x8000_0020)), (None, None, Some(0x8000_0020)));
         assert_eq!((again(0x8000_0303), again(0x8000_030e)), (None, Some(0x8000_030e)));

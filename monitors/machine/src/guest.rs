@@ -68,6 +68,11 @@ impl Guest {
         Frame::begin(self.frames.get(processor)?.place.window(), self.space.0)
     }
 
+    /// Region of its memory, for views of it.
+    pub fn region(&self) -> Region {
+        self.memory.region()
+    }
+
     /// Returns its memory.
     pub fn memory(&self) -> Memory {
         Memory(self.memory.place.window())

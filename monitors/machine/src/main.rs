@@ -23,6 +23,7 @@ mod processor;
 mod reset;
 mod seat;
 mod share;
+mod shadow;
 mod system;
 
 use alloc::string::{String, ToString};

@@ -46,6 +46,8 @@ pub struct Options<'a> {
     pub disks: Vec<DiskFile<'a>>,
     /// Directories that the guest can mount, in order.
     pub shares: Vec<&'a [u8]>,
+    /// The guest runs on tables that this monitor fills.
+    pub is_shadow: bool,
     /// Exits are counted and told.
     pub tells: bool,
     /// The program that runs in the guest, and its arguments; may be empty.
@@ -65,9 +67,19 @@ fn processors(value: &[u8]) -> Option<usize> {
     (1..=MAX_PROCESSORS).contains(&number).then_some(number)
 }
 
+/// Returns true for shadow paging.
+fn paging(value: &[u8]) -> Option<bool> {
+    match value {
+        b"nested" => Some(false),
+        b"shadow" => Some(true),
+        _ => None,
+    }
+}
+
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
-    let mut options = Options { kernel: KERNEL, initrd: None, append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), shares: Vec::new(), tells: false, command: &[] };
+    let mut options =
+        Options { kernel: KERNEL, initrd: None, append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), shares: Vec::new(), is_shadow: false, tells: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         match name {
             b"--kernel" => options.kernel = value,
@@ -77,6 +89,7 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
             b"--cpus" => options.processors = processors(value).ok_or(Stop::Value(name))?,
             b"--disk" => options.disks.push(DiskFile::new(value)),
             b"--share" => options.shares.push(value),
+            b"--paging" => options.is_shadow = paging(value).ok_or(Stop::Value(name))?,
             _ => options.tells = true,
         }
     }

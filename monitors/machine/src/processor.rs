@@ -7,6 +7,7 @@ use crate::clock::Clock;
 use crate::guest::Memory;
 use crate::model;
 use crate::reset;
+use crate::shadow::{Exit, Shadow};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -30,6 +31,8 @@ pub struct Processor {
     clock: Clock,
     memory: Memory,
     registers: model::Registers,
+    /// What translates its addresses, if this is not the processor itself.
+    shadow: Option<Shadow>,
     /// Number of exits by their number.
     counts: BTreeMap<u64, u64>,
 }
@@ -51,9 +54,10 @@ enum Next {
 
 impl Processor {
     /// A processor before its first instruction.
-    pub fn new(number: usize, frame: Frame, memory: Memory, clock: Clock) -> Processor {
+    pub fn new(number: usize, frame: Frame, memory: Memory, clock: Clock, shadow: Option<Shadow>) -> Processor {
         frame.set(word::TIME_READS, u64::from(clock.is_asked()));
-        Processor { number, frame, clock, memory, registers: model::Registers::new(number, memory, clock), counts: BTreeMap::new() }
+        let registers = model::Registers::new(number, memory, clock, shadow.is_some());
+        Processor { number, frame, clock, memory, registers, shadow, counts: BTreeMap::new() }
     }
 
     /// Returns the number of the processor.
@@ -85,6 +89,9 @@ impl Processor {
             match self.deliver()? {
                 Next::Enter => {
                     let frame = self.frame;
+                    if let Some(shadow) = &mut self.shadow {
+                        shadow.look(&frame)?;
+                    }
                     seat.inside(|| frame.enter()).map_err(|status| format!("the guest cannot be entered: {status:?}"))?;
                     self.left()?;
                 }
@@ -192,6 +199,15 @@ impl Processor {
         *self.counts.entry(exit).or_default() += 1;
         if let Some(event) = exits::again(self.get(word::INTERRUPTED)) {
             self.set(word::INJECT, event);
+        }
+        if let Some(shadow) = &mut self.shadow {
+            match shadow.exit(exit, &self.frame, &self.registers)? {
+                Exit::Done => return Ok(()),
+                Exit::Pass(bytes) => return self.pass(bytes),
+                Exit::Raise(vector) => return self.raise(vector),
+                Exit::Memory => return self.left(),
+                Exit::Other => {}
+            }
         }
         match exit {
             exits::WINDOW => Ok(()),

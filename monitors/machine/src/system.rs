@@ -9,6 +9,7 @@ use crate::guest::{Guest, Memory};
 use crate::options::Options;
 use crate::processor::Processor;
 use crate::reset;
+use crate::shadow::Shadow;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -80,6 +81,9 @@ pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'
 
 /// Makes the machine and loads its kernel.
 pub fn load(services: &mut Services, options: &Options<'_>) -> Result<System, String> {
+    if options.is_shadow && options.processors > 1 {
+        return Err("shadow paging serves one processor: leave out --cpus, or take --paging nested".to_string());
+    }
     let refused = |errno| format!("cannot take {} bytes of memory for the machine: {errno}", options.memory);
     let guest = Guest::new(services, options.memory, options.processors).map_err(refused)?;
     let mut memory = guest.memory();
@@ -88,7 +92,8 @@ pub fn load(services: &mut Services, options: &Options<'_>) -> Result<System, St
     let frames: Option<Vec<Frame>> = (0..options.processors).map(|number| guest.frame(number)).collect();
     let frames = frames.ok_or("the machine's processors have no pages")?;
     reset::begin(&frames[0], &start);
-    let processors = frames.into_iter().enumerate().map(|(number, frame)| Processor::new(number, frame, memory, clock)).collect();
+    let mut shadow = if options.is_shadow { Some(Shadow::begin(services, &guest, &frames[0])?) } else { None };
+    let processors = frames.into_iter().enumerate().map(|(number, frame)| Processor::new(number, frame, memory, clock, shadow.take())).collect();
     Ok(System { guest, processors, clock })
 }
 

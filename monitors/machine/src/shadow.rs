@@ -1,0 +1,267 @@
+//! Shadow paging: the guest runs on tables that this monitor fills, by views of the guest's memory.
+//! Which pages they show, and what is to be forgotten when, is decided in `nacre_machine_x86`.
+
+use crate::access::paging;
+use crate::exits;
+use crate::guest::{Guest, Memory};
+use crate::model::Registers;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use nacre_abi::frame::{event, kind, word};
+use nacre_abi::rights::{VIEW_LARGE, VIEW_PRIVILEGED};
+use nacre_abi::{Code, PAGE_SIZE, Rights, Status, USER_END};
+use nacre_machine_load::GuestMemory;
+use nacre_machine_x86::{Access, Cache, Forget, IDENTITIES, Instruction, Kind, Move, Page, Pages, WalkError, decode, decode_invalidate};
+use nacre_nest::Services;
+use nacre_nest::services::Segment as Objects;
+use nacre_nest::supply::{ResourceSource, Segment as _};
+use nacre_sys::{Frame, OwnedMapping, Reference, Space, ViewPage};
+
+/// Pages for the tables of the upper half, besides one for each 2 MiB, and of each lower half.
+const UPPER_TABLES: u64 = 64;
+const LOWER_TABLES: u64 = 64;
+/// Distance of spaces in the page with their objects.
+const SPACE_SIZE: u64 = 256;
+const LARGE_PAGE: u64 = 2 << 20;
+/// Pages around one of a large page that are entered at once, if the memory itself has none.
+const AROUND: u64 = 16;
+/// Bits of CR4 that the model announces, and process identities.
+const CR4_BITS: u64 = 0x7ff | CR4_IDENTITIES;
+const CR4_IDENTITIES: u64 = 1 << 17;
+const CR4_ADDRESS_EXTENSION: u64 = 1 << 5;
+const CR0_PAGING: u64 = 1 << 31;
+const LONG_ACTIVE: u64 = 1 << 10;
+/// Bits of CR3 that are no address and no identity.
+const CR3_RESERVED: u64 = !0xff_ffff_ffff;
+const KEEP: u64 = 1 << 63;
+
+/// What remains to be done for an exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Nothing.
+    Done,
+    /// The guest goes on behind an instruction of so many bytes.
+    Pass(u64),
+    /// It takes an exception.
+    Raise(u8),
+    /// It touched what is no memory: the frame says so, as with nested paging.
+    Memory,
+    /// It is none of shadow paging's.
+    Other,
+}
+
+/// Tables of one half of the addresses.
+struct Half {
+    view: OwnedMapping,
+    space: Space,
+}
+
+/// The tables that the guest runs on.
+pub struct Shadow {
+    state: nacre_machine_x86::Shadow,
+    upper: Half,
+    lower: Vec<Half>,
+    memory: Memory,
+    _objects: Objects,
+}
+
+impl Shadow {
+    /// Makes the tables, empty, for a guest whose registers stand in the frame.
+    pub fn begin(services: &mut Services, guest: &Guest, frame: &Frame) -> Result<Shadow, String> {
+        let upper_pool = UPPER_TABLES + guest.memory().size().div_ceil(LARGE_PAGE);
+        let pages = 1 + upper_pool + IDENTITIES as u64 * LOWER_TABLES;
+        let objects = services.segment(pages * PAGE_SIZE).map_err(|refusal| refusal.to_string())?;
+        let base = objects.window().start();
+        let mut next = base + PAGE_SIZE;
+        let mut make = |number: u64, pool: u64| {
+            let space = Space::create(base + number * SPACE_SIZE, next, pool, Reference::NONE)?;
+            next += pool * PAGE_SIZE;
+            let all = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE).union(Rights::VIEW);
+            Ok(Half { view: OwnedMapping::new(space, 0, USER_END, guest.region(), 0, all)?, space })
+        };
+        let made: Result<_, Status> = (|| Ok((make(0, upper_pool)?, (1..=IDENTITIES as u64).map(|number| make(number, LOWER_TABLES)).collect::<Result<Vec<_>, _>>()?)))();
+        let (upper, lower) = made.map_err(|status| format!("cannot make tables for the guest: {status:?}"))?;
+        frame.set(word::KIND, kind::SHADOW);
+        frame.set(word::UPPER_SPACE, upper.space.0);
+        let state = nacre_machine_x86::Shadow::new(&paging(frame));
+        Ok(Shadow { state, upper, lower, memory: guest.memory(), _objects: objects })
+    }
+
+    /// Looks at the guest's registers before it is entered.
+    pub fn look(&mut self, frame: &Frame) -> Result<(), String> {
+        let now = paging(frame);
+        if now.cr0 & CR0_PAGING == 0 || now.efer & LONG_ACTIVE == 0 {
+            return Err("the guest leaves 64-bit mode, which shadow paging does not know".to_string());
+        }
+        self.forgetting(|state, forget| state.look(&now, forget))?;
+        if let Some(half) = self.lower.get(self.state.current()) {
+            frame.set(word::SPACE, half.space.0);
+        }
+        Ok(())
+    }
+
+    /// Lets the policy decide, and forgets what it says.
+    fn forgetting(&mut self, decide: impl FnOnce(&mut nacre_machine_x86::Shadow, &mut dyn FnMut(Forget))) -> Result<(), String> {
+        let Shadow { state, upper, lower, .. } = self;
+        let mut result = Ok(());
+        decide(state, &mut |forget| result = result.and(forgotten(upper, lower, forget)));
+        result.map_err(|status| format!("cannot forget pages of the guest: {status:?}"))
+    }
+
+    /// Deals with an exit, if it is one of shadow paging's.
+    pub fn exit(&mut self, exit: u64, frame: &Frame, registers: &Registers) -> Result<Exit, String> {
+        match exit {
+            exits::PAGE_FAULT => self.page_fault(frame),
+            exits::INVALIDATE_PAGE => self.invalidate(frame, registers),
+            exits::CR3_WRITE | exits::CR4_WRITE => self.control(frame, registers),
+            exit if exits::CONTROL_READS.contains(&exit) => self.control(frame, registers),
+            _ => Ok(Exit::Other),
+        }
+    }
+
+    fn page_fault(&mut self, frame: &Frame) -> Result<Exit, String> {
+        let [error, address] = word::INFORMATION.map(|number| frame.get(number));
+        let access = Access { write: error & 2 != 0, user: error & 4 != 0, fetch: error & 16 != 0 };
+        match self.state.miss(&mut self.memory, &paging(frame), address, access) {
+            Ok(pages) => self.enter(frame, &pages, access.write),
+            Err(WalkError::PageFault(error)) => {
+                let Some(event) = exits::page_fault(error, frame.get(word::INTERRUPTED)) else {
+                    return Err(format!("the guest's processor has shut down, at {:#x}", frame.get(word::RIP)));
+                };
+                frame.set(word::CR2, address);
+                frame.set(word::INJECT, event);
+                Ok(Exit::Done)
+            }
+            Err(WalkError::NotCanonical) => Ok(Exit::Raise(exits::PROTECTION)),
+        }
+    }
+
+    /// Enters pages, of which the first is needed.
+    fn enter(&mut self, frame: &Frame, pages: &Pages, writes: bool) -> Result<Exit, String> {
+        let Some(first) = pages.list().first() else { return Ok(Exit::Done) };
+        if first.physical >= self.memory.size() {
+            let error = frame.get(word::INFORMATION[0]);
+            let within = frame.get(word::INFORMATION[1]) % PAGE_SIZE;
+            frame.set(word::EVENT, event::MEMORY);
+            frame.set(word::INFORMATION[0], error);
+            frame.set(word::INFORMATION[1], first.physical + within);
+            return Ok(Exit::Memory);
+        }
+        let list = entries(pages);
+        let half = match pages.cache {
+            Cache::Upper => Some(&self.upper),
+            Cache::Lower(number) => self.lower.get(number),
+        };
+        let Some(half) = half else { return Ok(Exit::Done) };
+        let view = half.view.handle();
+        if view.enter(&list).map_err(code) == Err(Some(Code::BadAddress)) {
+            // Whoever keeps the memory brings the page when it is touched. The guest tries again.
+            self.touch(first.physical, writes);
+            let entered = view.enter(&list);
+            if !matches!(entered.map_err(code), Ok(_) | Err(Some(Code::BadAddress))) {
+                return Err(format!("cannot enter a page of the guest: {entered:?}"));
+            }
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Touches a page of the guest's memory where we see it.
+    fn touch(&mut self, at: u64, writes: bool) {
+        let mut byte = [0];
+        let read = self.memory.read(at, &mut byte);
+        if writes && read.is_ok() {
+            let _ = self.memory.write(at, &byte);
+        }
+    }
+
+    fn invalidate(&mut self, frame: &Frame, registers: &Registers) -> Result<Exit, String> {
+        const FS: usize = word::SEGMENTS + 2 * 4 + 1;
+        const GS: usize = word::SEGMENTS + 2 * 5 + 1;
+        let found = registers.code(frame).filter(|(_, is_long)| *is_long).and_then(|(code, _)| decode_invalidate(code.bytes()));
+        let Some((operand, length)) = found else { return Ok(Exit::Raise(exits::UNDEFINED)) };
+        let next = frame.get(word::RIP).wrapping_add(u64::from(length));
+        let address = operand.address(|number| frame.get(word::REGISTERS + usize::from(number)), next, [frame.get(FS), frame.get(GS)]);
+        self.forgetting(|state, forget| state.invalidate(address, forget))?;
+        Ok(Exit::Pass(u64::from(length)))
+    }
+
+    /// The guest reads CR0, CR3 or CR4, or writes one of the last two.
+    fn control(&mut self, frame: &Frame, registers: &Registers) -> Result<Exit, String> {
+        let found = registers.code(frame).and_then(|(code, is_long)| decode(code.bytes(), is_long));
+        let Some(Instruction { kind: Kind::MoveControl(Move { special, general, is_write }), length }) = found else {
+            return Ok(Exit::Raise(exits::UNDEFINED));
+        };
+        let general = word::REGISTERS + usize::from(general);
+        let value = frame.get(general);
+        match (special, is_write) {
+            (0, false) => frame.set(general, frame.get(word::CR0)),
+            (3, false) => frame.set(general, frame.get(word::CR3)),
+            (4, false) => frame.set(general, frame.get(word::CR4)),
+            (3, true) if may_be_root(frame, value) => {
+                frame.set(word::CR3, value & !KEEP);
+                self.forgetting(|state, forget| state.load_root(value, &paging(frame), forget))?;
+            }
+            (4, true) if may_be_set(frame, value) => {
+                frame.set(word::CR4, value);
+                self.look(frame)?;
+            }
+            _ => return Ok(Exit::Raise(exits::PROTECTION)),
+        }
+        Ok(Exit::Pass(u64::from(length)))
+    }
+}
+
+fn code(status: Status) -> Option<Code> {
+    status.code()
+}
+
+/// Returns true if the guest may load CR3 with this value.
+fn may_be_root(frame: &Frame, value: u64) -> bool {
+    let keep = if frame.get(word::CR4) & CR4_IDENTITIES != 0 { KEEP } else { 0 };
+    value & CR3_RESERVED & !keep == 0
+}
+
+/// Returns true if the guest may load CR4 with this value.
+fn may_be_set(frame: &Frame, value: u64) -> bool {
+    let begins = value & !frame.get(word::CR4) & CR4_IDENTITIES != 0;
+    value & !CR4_BITS == 0 && value & CR4_ADDRESS_EXTENSION != 0 && !(begins && frame.get(word::CR3) & 0xfff != 0)
+}
+
+fn forgotten(upper: &Half, lower: &[Half], forget: Forget) -> Result<(), Status> {
+    let (cache, address, size) = match forget {
+        Forget::All(cache) => (cache, 0, USER_END),
+        Forget::Range { cache, address, size } => (cache, address, size),
+    };
+    let half = match cache {
+        Cache::Upper => Some(upper),
+        Cache::Lower(number) => lower.get(number),
+    };
+    match half {
+        // The last page of a half is never shown.
+        Some(half) if address < USER_END => half.view.handle().forget(address, size.min(USER_END - address)),
+        _ => Ok(()),
+    }
+}
+
+fn entry(page: &Page) -> ViewPage {
+    let rights = [(true, Rights::READ), (page.write, Rights::WRITE), (page.execute, Rights::EXECUTE)];
+    let rights = rights.into_iter().filter(|(is_there, _)| *is_there).fold(Rights::NONE, |all, (_, right)| all.union(right));
+    let flags = [(!page.user, VIEW_PRIVILEGED), (page.is_large, VIEW_LARGE)].into_iter().map(|(is_set, flag)| if is_set { flag } else { 0 }).sum();
+    ViewPage::new(page.address, rights, flags, page.physical)
+}
+
+/// The pages as the kernel reads them. Those around a page of a large one are for memory without
+/// large pages: the call ends before them where it has some.
+fn entries(pages: &Pages) -> Vec<ViewPage> {
+    let mut list: Vec<ViewPage> = pages.list().iter().map(entry).collect();
+    if let [page] = pages.list()
+        && page.is_large
+    {
+        let within = page.address / PAGE_SIZE % AROUND;
+        let (address, physical) = (page.address - within * PAGE_SIZE, page.physical - within * PAGE_SIZE);
+        let others = (0..AROUND).filter(|number| *number != within);
+        list.extend(others.map(|number| entry(&Page { address: address + number * PAGE_SIZE, physical: physical + number * PAGE_SIZE, is_large: false, ..*page })));
+    }
+    list
+}
