@@ -72,8 +72,8 @@ pub mod word {
     pub const DR6: usize = 40;
     /// Current privilege level.
     pub const PRIVILEGE: usize = 41;
-    /// For [`SHADOW`](super::kind::SHADOW): the space of the upper half of the guest's addresses,
-    /// named as in `SPACE`.
+    /// Space of the upper half of the guest's addresses, named as in `SPACE`; for
+    /// [`SHADOW`](super::kind::SHADOW) alone.
     pub const UPPER_SPACE: usize = 42;
     /// First of ten segments of two words each: ES, CS, SS, DS, FS, GS, GDTR, LDTR, IDTR, TR. The
     /// first word is selector, attributes (16 bits each) and limit (32), the second the base.

@@ -23,8 +23,8 @@ impl Rights {
     /// Overlay, a right of mappings only: the mapping stands in front of the mappings of the same
     /// range.
     pub const OVER: Rights = Rights(16);
-    /// View, a right of mappings only: the mapping shows nothing but the pages that its owner enters
-    /// one by one, with `view_enter`.
+    /// View, a right of mappings only: the mapping shows nothing but the pages that its owner
+    /// enters one by one, with `view_enter`.
     pub const VIEW: Rights = Rights(32);
     /// Every right over memory.
     pub const ALL: Rights = Rights(15);

@@ -219,7 +219,7 @@ pub fn shadow(bytes: &[u8]) {
     }
 }
 
-/// What is forgotten lies in one half.
+/// Checks that what is forgotten lies in one half.
 fn check(forget: Forget) {
     if let Forget::Range { address, size, .. } = forget {
         assert!(address % size == 0 && address + size <= 1 << 47);

@@ -158,10 +158,10 @@ pub struct TableSweep {
 pub struct GuestEntry {
     /// Frame of the guest: plain memory, which the caller may write at any time.
     pub frame: Physical,
-    /// Root of the tables whose addresses are the guest's physical ones; of a shadow guest, those of
-    /// the lower half of its own.
+    /// Root of the tables whose addresses are the guest's physical ones; of a shadow guest, those
+    /// of the lower half of its own.
     pub root: Physical,
-    /// Of a shadow guest: root of the tables for the upper half.
+    /// Root of the tables for the upper half of a shadow guest.
     pub upper: Option<Physical>,
     /// Set if the machine's time is hidden from the guest.
     pub hides_time: bool,

@@ -8,7 +8,7 @@ use nacre_abi::{Call, Code, PAGE_SIZE, Rights, Status, USER_END};
 use nacre_core::machine::{Frame, Leaf, LeafKind, Machine, PageSize, Physical, thread_page::register};
 
 const PAGES: u64 = 16;
-/// Where the guest-physical space has the pages.
+/// Address of the pages in the guest-physical space.
 const MEMORY: u64 = 0x10_0000;
 const READ: u64 = 1;
 const WRITE: u64 = 3;

@@ -58,13 +58,13 @@ pub struct Page {
     pub address: u64,
     /// Guest-physical address.
     pub physical: u64,
-    /// It may be written.
+    /// True if it may be written.
     pub write: bool,
     /// Programs see it, and not only the kernel.
     pub user: bool,
-    /// It may be executed.
+    /// True if it may be executed.
     pub execute: bool,
-    /// The same holds for all of the 2 MiB around it.
+    /// True if the same holds for all of the 2 MiB around it.
     pub is_large: bool,
 }
 
@@ -96,7 +96,7 @@ impl Pages {
 pub enum Forget {
     /// All of a cache.
     All(Cache),
-    /// Those of `size` bytes from `address` on, which counts from the start of the half.
+    /// Pages of `size` bytes from `address` on, which counts from the start of the half.
     Range {
         /// The cache.
         cache: Cache,

@@ -83,7 +83,7 @@ impl Guest {
         self.with(|shadow, _, forget| shadow.invalidate(address, forget));
     }
 
-    /// What a processor finds in its caches.
+    /// Returns what a processor finds in its caches.
     fn cached(&self, address: u64) -> Option<Page> {
         let cache = if address >= UPPER { Cache::Upper } else { Cache::Lower(self.shadow.current()) };
         let (number, at) = (number_of(cache), in_half(address) & !(PAGE - 1));

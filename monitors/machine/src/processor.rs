@@ -31,7 +31,7 @@ pub struct Processor {
     clock: Clock,
     memory: Memory,
     registers: model::Registers,
-    /// What translates its addresses, if this is not the processor itself.
+    /// Tables for its addresses, if the processor itself does not translate them.
     shadow: Option<Shadow>,
     /// Number of exits by their number.
     counts: BTreeMap<u64, u64>,

@@ -36,18 +36,18 @@ const LONG_ACTIVE: u64 = 1 << 10;
 const CR3_RESERVED: u64 = !0xff_ffff_ffff;
 const KEEP: u64 = 1 << 63;
 
-/// What remains to be done for an exit.
+/// Work that remains to be done for an exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Nothing.
+    /// Case without work.
     Done,
     /// The guest goes on behind an instruction of so many bytes.
     Pass(u64),
-    /// It takes an exception.
+    /// The guest takes an exception.
     Raise(u8),
-    /// It touched what is no memory: the frame says so, as with nested paging.
+    /// An access to what is no memory: the frame says so, as with nested paging.
     Memory,
-    /// It is none of shadow paging's.
+    /// An exit that is none of shadow paging's.
     Other,
 }
 

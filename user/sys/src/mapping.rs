@@ -49,8 +49,8 @@ pub struct ViewPage {
 }
 
 impl ViewPage {
-    /// The page at `address`, a multiple of the page size, with rights and flags (`VIEW_PRIVILEGED`,
-    /// `VIEW_LARGE`), which shows the region's page at `offset`.
+    /// The page at `address`, a multiple of the page size, with rights and flags
+    /// (`VIEW_PRIVILEGED`, `VIEW_LARGE`), which shows the region's page at `offset`.
     pub fn new(address: u64, rights: Rights, flags: u64, offset: u64) -> ViewPage {
         ViewPage { place: address | rights.0 | flags, offset }
     }

@@ -138,7 +138,7 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// What was taken out of a range of the tables is not used any more.
+    /// Flushes what was taken out of a range of the tables.
     fn view_flush(&self, space: Space<'_>, low: u64, size: u64) {
         space.set_generation(space.generation() + 1);
         if space.is_in_use() {

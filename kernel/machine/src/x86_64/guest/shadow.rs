@@ -1,5 +1,5 @@
-//! The root of a shadow guest's tables: the lower half of one space's is its lower half, and that of
-//! another's its upper half. The kernel's own half is in neither.
+//! The root of a shadow guest's tables: the lower half of one space's is its lower half, and that
+//! of another's its upper half. The kernel's own half is in neither.
 //!
 //! It is made anew each time a guest is entered, behind all locks. Whoever takes a table away
 //! meanwhile asks this CPU (`entry::uses`), whose guest is left before it answers, and enters with
