@@ -288,7 +288,8 @@ impl Shadow {
 
     /// The page that an address is in.
     fn page(&self, paging: &Paging, address: u64, found: &Translation, leaf: u64, access: Access) -> Page {
-        let write = found.rights.write && leaf & DIRTY != 0;
+        // Without paging there is no entry to be marked.
+        let write = found.rights.write && (leaf & DIRTY != 0 || paging.cr0 & CR0_PG == 0);
         // Without write protection the kernel writes what is protected from programs: they do not
         // see it then until they miss it, and the kernel does not write it from then on.
         let is_forced = access.write && !found.rights.write;

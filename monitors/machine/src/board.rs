@@ -141,7 +141,7 @@ impl Board {
         let has_output = devices.platform.output_len() != 0;
         drop(found);
         if has_output {
-            self.show(processor);
+            self.show();
         }
         Some(result)
     }
@@ -163,7 +163,7 @@ impl Board {
     }
 
     /// Shows what the guest has written.
-    fn show(&self, processor: usize) {
+    fn show(&self) {
         let _turn = self.output.lock();
         let mut bytes = [0; OUTPUT_SIZE];
         loop {
@@ -171,7 +171,8 @@ impl Board {
             let Some(devices) = found.as_mut() else { return };
             let count = devices.platform.take_output(&mut bytes);
             let now = devices.clock.now();
-            self.settle(devices, now, Some(processor));
+            // The processor may have looked already.
+            self.settle(devices, now, None);
             drop(found);
             if count == 0 {
                 return;

@@ -11,6 +11,7 @@ use crate::shadow::{Exit, Shadow};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
+use core::cell::Cell;
 use nacre_abi::frame::{EXIT_INVALID, event, word};
 use nacre_machine_devices::{Outcome, Signal};
 use nacre_machine_x86::{Instruction, Kind};
@@ -33,6 +34,8 @@ pub struct Processor {
     registers: model::Registers,
     /// Tables for its addresses, if the processor itself does not translate them.
     shadow: Option<Shadow>,
+    /// An external interrupt that the guest was given and has not taken, or 0.
+    held: Cell<u64>,
     /// Number of exits by their number.
     counts: BTreeMap<u64, u64>,
 }
@@ -57,7 +60,7 @@ impl Processor {
     pub fn new(number: usize, frame: Frame, memory: Memory, clock: Clock, shadow: Option<Shadow>) -> Processor {
         frame.set(word::TIME_READS, u64::from(clock.is_asked()));
         let registers = model::Registers::new(number, memory, clock, shadow.is_some());
-        Processor { number, frame, clock, memory, registers, shadow, counts: BTreeMap::new() }
+        Processor { number, frame, clock, memory, registers, shadow, held: Cell::new(0), counts: BTreeMap::new() }
     }
 
     /// Returns the number of the processor.
@@ -96,7 +99,10 @@ impl Processor {
                     self.left()?;
                 }
                 Next::Wait => seat.wait(FOREVER),
-                Next::Start(page) => reset::reset(&self.frame, page),
+                Next::Start(page) => {
+                    self.held.set(0);
+                    reset::reset(&self.frame, page);
+                }
                 Next::End(outcome) => BOARD.end(Ok(outcome)),
             }
         }
@@ -111,6 +117,9 @@ impl Processor {
     /// can be.
     fn deliver(&mut self) -> Result<Next, String> {
         let (frame, number) = (self.frame, self.number);
+        if frame.get(word::INJECT) & exits::VALID == 0 {
+            frame.set(word::INJECT, self.held.take());
+        }
         let is_free = frame.get(word::INJECT) & exits::VALID == 0;
         let takes = is_free && frame.get(word::RFLAGS) & INTERRUPTS != 0 && frame.get(word::SHADOW) == 0;
         self.with(|devices, _| {
@@ -172,8 +181,18 @@ impl Processor {
         Ok(())
     }
 
+    /// Keeps an interrupt that the guest has not taken: what it was left for comes first.
+    fn hold(&self) {
+        let waiting = self.get(word::INJECT);
+        if waiting & exits::VALID != 0 && waiting & exits::KIND == 0 {
+            self.held.set(waiting);
+            self.set(word::INJECT, 0);
+        }
+    }
+
     /// Deals with whatever the guest was left for.
     fn left(&mut self) -> Step {
+        self.hold();
         match self.get(word::EVENT) {
             event::PENDING => Ok(()),
             event::MEMORY => self.memory(),
@@ -345,11 +364,11 @@ impl Processor {
             // Nothing can wake it: a machine without a power switch is turned off so.
             BOARD.end(Ok(None));
         }
-        let (seat, number) = (BOARD.seat(self.number), self.number);
+        let (seat, number, is_held) = (BOARD.seat(self.number), self.number, self.held.get() != 0);
         while !BOARD.is_over() {
             seat.look();
             let left = self.with(|devices, now| {
-                let has_come = takes && devices.platform.interrupt_pending(number) || devices.platform.apics().local(number).has_signal();
+                let has_come = takes && (is_held || devices.platform.interrupt_pending(number)) || devices.platform.apics().local(number).has_signal();
                 if has_come {
                     devices.set_idle(number, false);
                     return None;

@@ -27,12 +27,15 @@ const LINK: usize = 4096;
 /// Kind of a file in a mode.
 const KIND: u64 = 0o170000;
 const REGULAR: u64 = 0o100000;
+const FIFO: u64 = 0o010000;
+const SOCKET: u64 = 0o140000;
 const DIRECTORY: u64 = 0o040000;
 /// Owner or group that stays as it is.
 const SAME: u64 = 0xffff_ffff;
 /// Error of what is neither a regular file nor a directory.
 const NO_DEVICE: Errno = Errno(6);
 const FAILED: Errno = Errno(5);
+const NOT_ALLOWED: Errno = Errno(1);
 
 /// A directory.
 pub struct Share {
@@ -250,6 +253,10 @@ impl Tree for Share {
     }
 
     fn make_node(&mut self, path: &Path, mode: u32, device: u64) -> Result<(), Errno> {
+        // A device by this name would be one of the environment, for whoever opens it there.
+        if !matches!(u64::from(mode) & KIND, 0 | REGULAR | FIFO | SOCKET) {
+            return Err(NOT_ALLOWED);
+        }
         directory::make_node(self.root(), mode.into(), device, &marked(path)[..]).map(drop).map_err(refused)
     }
 
