@@ -75,6 +75,7 @@ const CASES: &[Case] = &[
     stack("a guest runs on a share of the processor", &["share-cpu", "machine", "sh", "-c", SUM]),
     stack("a guest runs on less memory than it has", &["pager", "-m", "48M", "machine", "sh", "-c", SUM]),
     stack("a guest runs below checkpoint", &["checkpoint", "-m", "256M", "machine", "--memory", "100M", "sh", "-c", SUM]),
+    stack("a guest runs on shadow paging", &["machine", "--paging", "shadow", "sh", "-c", SUM]),
     work("a guest forks and pipes on nested paging", &["machine", "sh", "-c", WORK]),
     stack("a guest runs below two layers", &["trace", "-q", "process", "trace", "-q", "machine", "sh", "-c", SUM]),
     stack("a guest runs as a shell's job", &["process", "sh", "-c", "machine sh -c 'echo the answer is 42; exit 7' & wait $!"]),
