@@ -159,7 +159,9 @@ mod operations {
     pub mod signal_setup;
     pub mod sockets {
         pub mod ancillary_data;
+        pub mod interfaces;
         pub mod message_header;
+        pub mod routes;
         pub mod socket_limits;
         pub mod socket_names;
         pub mod socket_transfer;
@@ -199,6 +201,7 @@ mod calls {
         pub mod privileged;
         pub mod processor;
         pub mod processors;
+        pub mod io_priority;
         pub mod scheduling;
         pub mod system_name;
     }
@@ -223,6 +226,7 @@ mod calls {
         pub mod fork;
         pub mod prctl;
         pub mod threads;
+        pub mod unshare;
     }
     pub mod signals;
     pub mod sockets;

@@ -206,12 +206,19 @@ impl Process {
         self.services.report(Line::new(arguments).text());
     }
 
-    /// Says once of each call that it does not exist here; numbers beyond all tables count as one.
-    pub fn report_lacking(&mut self, number: usize) {
+    /// Notes that a call lacks something here; true if it is the first time. Numbers beyond all
+    /// tables count as one.
+    pub fn is_first_lack(&mut self, number: usize) -> bool {
         let index = number.min(64 * SET - 1);
         let (word, bit) = (&mut self.reported[index / 64], 1 << (index % 64));
-        if *word & bit == 0 {
-            *word |= bit;
+        let is_first = *word & bit == 0;
+        *word |= bit;
+        is_first
+    }
+
+    /// Says once of each call that it does not exist here.
+    pub fn report_lacking(&mut self, number: usize) {
+        if self.is_first_lack(number) {
             let name = call_names::name(number).unwrap_or("unknown");
             self.services.report_call(Line::new(format_args!("{name}({number})")).text());
         }

@@ -23,7 +23,7 @@ pub const LIMITS: usize = 16;
 /// Signals that have a disposition.
 pub const SIGNALS: usize = 64;
 /// Words of what else a process keeps.
-pub const STATE: usize = 25;
+pub const STATE: usize = 26;
 /// Words of a signal that waits.
 pub const SIGNAL: usize = 6;
 /// Words of a signal's disposition.

@@ -79,8 +79,9 @@ pub fn socket(process: &mut Process, frame: &mut Frame) -> Answer {
     process.open(socket.open(made, flags), flags as u32 & O_CLOEXEC != 0)
 }
 
-/// A socket of the family by which the system tells things, none of which is told here but that a
-/// message has come to a queue: so it is one of local datagrams, which are sent to itself.
+/// A socket of the family by which the system is asked for interfaces and routes, and tells that a
+/// message has come to a queue. All of that is done here: so it is one of local datagrams, which
+/// are sent to itself.
 fn netlink(process: &mut Process, kind: u64, protocol: u64) -> Answer {
     let flags = check_flags(kind)?;
     if ![SOCK_RAW, SOCK_DGRAM].contains(&(kind & TYPE)) {
@@ -159,6 +160,9 @@ pub fn connect(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, at, size, ..] = frame.arguments();
     let (file, socket) = socket_at(process, descriptor)?;
     let bytes = socket_names::read(process, at, size)?;
+    if is_netlink(&file) {
+        return Ok(0);
+    }
     let options = file.options.get();
     if let Some(begun) = options.begun {
         file.options.set(options.with(None));
@@ -240,9 +244,7 @@ pub fn shutdown(process: &mut Process, frame: &mut Frame) -> Answer {
 fn tell_name(process: &mut Process, frame: &Frame, which: u64) -> Answer {
     let [descriptor, at, size_at, ..] = frame.arguments();
     let (file, socket) = socket_at(process, descriptor)?;
-    let found = name(&file, which)?;
-    let is_connected = socket.family == Family::Internet && (which == END_PEER || name(&file, END_PEER).is_ok());
-    let shown = if is_connected { socket.family.shown_peer(&found) } else { socket.family.shown(&found) };
+    let shown = socket_names::shown_end(process, &file, socket, which)?;
     socket_names::write(process, (at, size_at), &shown)?;
     Ok(0)
 }

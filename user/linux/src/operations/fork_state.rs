@@ -281,7 +281,7 @@ fn state(process: &mut Process) -> [u64; STATE] {
         &process.traits.words(),
         &identity.capabilities.words(),
         &identity.of_files.map(u64::from),
-        &[process.schedule.policy, process.schedule.priority],
+        &[process.schedule.policy, process.schedule.priority, process.schedule.io.into()],
         &process.strings,
         &process.timers.real_words(),
         &[process.threads.get(process.caller).map_or(0, |thread| thread.processors)],

@@ -44,7 +44,7 @@ fn take_state(process: &mut Process, data: &Inheritance) {
     let traits = ProcessAttributes::of(core::array::from_fn(|_| next()));
     let capabilities = Capabilities::of(core::array::from_fn(|_| next()));
     let of_files = [next() as u32, next() as u32];
-    (process.schedule.policy, process.schedule.priority) = (next(), next());
+    (process.schedule.policy, process.schedule.priority, process.schedule.io) = (next(), next(), next() as u16);
     let strings = core::array::from_fn(|_| next());
     let timer = [next(), next()];
     process.me().processors = next();

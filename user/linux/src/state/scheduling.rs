@@ -11,4 +11,6 @@ pub struct Schedule {
     pub priority: u64,
     /// 20 less the nice value, without a manager that keeps it; 0: as it was at first.
     pub own: u64,
+    /// Class and level of input and output, as `ioprio_set` takes them.
+    pub io: u16,
 }

@@ -6,6 +6,7 @@
 
 use crate::abi::errno::{Answer, EEXIST, EINVAL, ELOOP, ENOENT, EPERM, Errno};
 use crate::abi::file_flags::S_IFMT;
+use crate::abi::poll_events::{POLLERR, POLLHUP, POLLIN, POLLOUT};
 use crate::abi::registers::Frame;
 use crate::calls::files::poll;
 use crate::operations::files::readiness::{self, FLAGS, FOR_EVER, ONE_SHOT, look, with_set};
@@ -20,6 +21,10 @@ use core::cell::RefCell;
 const ADD: u64 = 1;
 const DELETE: u64 = 2;
 const MODIFY: u64 = 3;
+/// Flags of events: one of several sets is told; told of changes alone; the machine stays awake.
+const EXCLUSIVE: u64 = 1 << 28;
+const EDGES: u64 = 1 << 31;
+const WAKE_UP: u64 = 1 << 29;
 /// Bytes of an `epoll_event`.
 const RECORD: usize = 12;
 /// Deepest nesting of sets.
@@ -53,6 +58,13 @@ fn leads_to(inner: &Rc<OpenFile>, file: &Rc<OpenFile>, from: usize) -> bool {
     files.iter().any(|next| set_of(next).is_ok() && leads_to(next, file, from + 1))
 }
 
+/// Returns true if the flag that lets one of several sets be told can be asked for with these
+/// events: only when a file is added that is no set itself.
+fn may_be_exclusive(operation: u64, wanted: u64, file: &OpenFile) -> bool {
+    const OTHERS: u64 = POLLIN | POLLOUT | POLLERR | POLLHUP | WAKE_UP | EDGES | EXCLUSIVE;
+    operation == ADD && wanted & !OTHERS == 0 && set_of(file).is_err()
+}
+
 /// `epoll_ctl(set, operation, descriptor, event)`.
 pub fn epoll_ctl(process: &mut Process, frame: &mut Frame) -> Answer {
     let [set, operation, descriptor, event, ..] = frame.arguments();
@@ -65,6 +77,9 @@ pub fn epoll_ctl(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     let local = set_of(&outer)?;
     if Rc::ptr_eq(&outer, &file) {
+        return Err(EINVAL);
+    }
+    if wanted & EXCLUSIVE != 0 && !may_be_exclusive(operation, wanted, &file) {
         return Err(EINVAL);
     }
     if operation == ADD && set_of(&file).is_ok() && (leads_to(&file, &outer, 0) || depth(&file, 0) >= DEEPEST) {
@@ -80,6 +95,7 @@ pub fn epoll_ctl(process: &mut Process, frame: &mut Frame) -> Answer {
         }
         (ADD, Some(_)) => Err(EEXIST),
         (MODIFY | DELETE, None) => Err(ENOENT),
+        (MODIFY, Some(index)) if set.entries[index].wanted & EXCLUSIVE != 0 => Err(EINVAL),
         (MODIFY, Some(index)) => {
             set.entries[index] = entry;
             Ok(0)

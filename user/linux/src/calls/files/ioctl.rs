@@ -8,10 +8,12 @@ use crate::calls::files::descriptors::set_flags;
 use crate::calls::memory::user_faults;
 use crate::operations::files::file_signals;
 use crate::operations::paths::file_status;
+use crate::operations::sockets::interfaces;
 use crate::operations::terminals::job_control::{self, get_attributes, is_terminal};
 use crate::operations::terminals::terminal_io;
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
+use crate::state::files::socket_kind::Socket;
 use crate::state::threads::thread_table::PID;
 use alloc::rc::Rc;
 use nacre_proto::{channel, file, process as manager, terminal};
@@ -52,6 +54,9 @@ const FIONCLEX: u32 = 0x5450;
 const FIOCLEX: u32 = 0x5451;
 const FIOASYNC: u32 = 0x5452;
 
+/// Upper bytes of the requests that sockets take.
+const INTERFACES: u32 = 0x89;
+
 /// `ioctl(descriptor, request, argument)`.
 pub fn ioctl(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, request, argument, ..] = frame.arguments();
@@ -63,6 +68,7 @@ pub fn ioctl(process: &mut Process, frame: &mut Frame) -> Answer {
         FIONREAD => waiting(process, &open, argument),
         request if open.faults().is_some() => user_faults::request(process, &open, request, argument),
         _ if open.pipe().is_some() => Err(ENOTTY),
+        request if request >> 8 == INTERFACES && Socket::of(&open).is_some() => interfaces::request(process, request, argument),
         request => of_terminal(process, &open, request, argument),
     }
 }

@@ -19,6 +19,8 @@ use nacre_sys::{OwnedReference, Reference};
 use nacre_sys::ipc::{Buffers, Message};
 
 const SIGNAL: u64 = 0xff;
+/// Number of the call.
+const CLONE: usize = 56;
 const CLONE_VM: u64 = 0x100;
 const CLONE_FS: u64 = 0x200;
 const CLONE_FILES: u64 = 0x400;
@@ -92,7 +94,9 @@ pub fn clone(process: &mut Process, frame: &mut Frame, request: &Request) -> Ans
     // is now.
     let shares = flags & (CLONE_FILES | CLONE_SIGHAND | CLONE_PARENT) != 0;
     if shares || flags & !KNOWN != 0 {
-        process.report(format_args!("clone: flags {flags:#x} are not supported"));
+        if process.is_first_lack(CLONE) {
+            process.report(format_args!("clone: flags {flags:#x} are not supported"));
+        }
         return Err(ENOSYS);
     }
     create(process, frame, request)

@@ -36,7 +36,7 @@ pub fn sendto(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, data, size, flags, at, at_size] = frame.arguments();
     let (file, socket) = socket_at(process, descriptor)?;
     let data = process.memory.readable(data, size.min(MOST))?;
-    let to = target(process, socket, at, at_size)?;
+    let to = target(process, (&file, socket), at, at_size)?;
     file.use_once();
     let answer = send(process, &file, socket, data, Sending { to, beside: Outgoing::default(), flags: flags & FLAG_BITS });
     sent(process, flags, &file, answer)
@@ -54,7 +54,7 @@ fn send_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u64, 
             ancillary_data::parse(process, bytes)?
         }
     };
-    let to = target(process, socket, header.name, header.name_size)?;
+    let to = target(process, (file, socket), header.name, header.name_size)?;
     let gathered;
     let used = fallible::collect(header.pieces.iter().filter(|piece| piece.1 != 0))?;
     let data = match used[..] {
@@ -111,7 +111,7 @@ pub fn recvfrom(process: &mut Process, frame: &mut Frame) -> Answer {
     file.use_once();
     let received = receive(process, &file, socket, into, (0, flags & FLAG_BITS | if at != 0 { WITH_NAME } else { 0 }))?;
     if at != 0 {
-        let from = if received.from.is_empty() { Vec::new() } else { socket.family.shown_peer(&received.from) };
+        let from = socket_names::shown_sender(&file, socket, &received.from);
         socket_names::write(process, (at, size_at), &from)?;
     }
     Ok(size(socket, &received, flags))
@@ -149,7 +149,7 @@ fn receive_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u6
     }
     incoming.put_files(process, core::mem::take(&mut received.files), flags & MSG_CMSG_CLOEXEC != 0)?;
     if header.name != 0 {
-        let from = if received.from.is_empty() { Vec::new() } else { socket.family.shown_peer(&received.from) };
+        let from = socket_names::shown_sender(file, socket, &received.from);
         let room = from.len().min(header.name_size as usize);
         process.memory.write_bytes(header.name, &from[..room])?;
         process.memory.write_half(at + 8, from.len() as u32)?;

@@ -16,16 +16,19 @@ use crate::process::Process;
 use crate::process::exchange::Place;
 use crate::state::files::open_file::OpenFile;
 use crate::state::files::socket_family::{AF_INET, AF_UNIX, AF_UNSPEC, ANY, Family, INTERNET_SIZE, LOOPBACK, internet_name, is_internet_name};
-use crate::state::files::socket_kind::Socket;
+use crate::state::files::socket_kind::{Socket, is_netlink};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_proto::{channel, directory};
-use nacre_proto::flags::{END_OWN, SOCK_DGRAM, SOCK_STREAM};
+use nacre_proto::flags::{END_OWN, END_PEER, SOCK_DGRAM, SOCK_STREAM};
 
 /// Maximum length of a socket's name.
 pub const LONGEST: usize = 108;
 /// Maximum length of an address in a call.
 const LONGEST_ADDRESS: u64 = 128;
+/// Linux's number of the family by which the system is asked, and bytes of a `sockaddr_nl`.
+const AF_NETLINK: u16 = 16;
+const NETLINK_SIZE: usize = 12;
 const S_IFMT: u64 = 0o170000;
 const S_IFSOCK: u64 = 0o140000;
 /// First port that is chosen for who does not ask for one, and how many there are.
@@ -138,8 +141,49 @@ pub fn to_connect(process: &mut Process, file: &OpenFile, socket: Socket, bytes:
     Ok(key)
 }
 
+/// Returns true for a socket of the internet.
+pub fn is_internet(file: &OpenFile) -> bool {
+    Socket::of(file).is_some_and(|socket| socket.family == Family::Internet)
+}
+
+/// Number by which the system knows the netlink sockets of a process.
+pub fn netlink_number(process: &mut Process) -> u32 {
+    process.pid() as u32
+}
+
+/// A `sockaddr_nl`; 0 is the system itself.
+fn shown_netlink(number: u32) -> Vec<u8> {
+    let mut shown = AF_NETLINK.to_le_bytes().to_vec();
+    shown.extend([0; 2]);
+    shown.extend([number, 0].iter().flat_map(|word| word.to_le_bytes()));
+    shown
+}
+
+/// The address that a program sees for a socket itself (`END_OWN`) or for the one at its other end.
+pub fn shown_end(process: &mut Process, file: &OpenFile, socket: Socket, which: u64) -> Result<Vec<u8>, Errno> {
+    if is_netlink(file) {
+        return Ok(shown_netlink(if which == END_OWN { netlink_number(process) } else { 0 }));
+    }
+    let found = name(file, which)?;
+    let is_connected = socket.family == Family::Internet && (which != END_OWN || name(file, END_PEER).is_ok());
+    Ok(if is_connected { socket.family.shown_peer(&found) } else { socket.family.shown(&found) })
+}
+
+/// The address that a program sees for the sender of what it received.
+pub fn shown_sender(file: &OpenFile, socket: Socket, from: &[u8]) -> Vec<u8> {
+    match from {
+        _ if is_netlink(file) => shown_netlink(0),
+        [] => Vec::new(),
+        from => socket.family.shown_peer(from),
+    }
+}
+
 /// Gives a socket the address that a program names.
 pub fn bind(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]) -> Result<(), Errno> {
+    if is_netlink(file) {
+        // The number is the process's, whatever it asks for.
+        return if family(bytes) == Some(AF_NETLINK) && bytes.len() >= NETLINK_SIZE { Ok(()) } else { Err(EINVAL) };
+    }
     let target = file.reference()?;
     if socket.family == Family::Internet {
         return bind_internet(process, file, socket, bytes);

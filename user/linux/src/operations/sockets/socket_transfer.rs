@@ -6,6 +6,7 @@ use crate::operations::files::file_signals;
 use crate::operations::files::server_io;
 use crate::operations::files::shared_ring::{self, Written};
 use crate::operations::sockets::ancillary_data::{self, Outgoing, RECORD};
+use crate::operations::sockets::routes;
 use crate::operations::sockets::socket_limits;
 use crate::operations::sockets::socket_names;
 use crate::process::Process;
@@ -57,8 +58,7 @@ pub fn send(process: &mut Process, file: &OpenFile, socket: Socket, data: &[u8],
         return Err(EOPNOTSUPP);
     }
     if socket_kind::is_netlink(file) {
-        // Nobody listens.
-        return Err(Errno::ECONNREFUSED);
+        return ask_system(process, file, data);
     }
     let has_bytes_alone = !socket.has_messages() && sending.to.is_empty() && sending.beside.files.is_empty() && sending.beside.credentials.is_none();
     let is_plain = has_bytes_alone && !data.is_empty() && sending.flags & !PLAIN_SENDING == 0;
@@ -100,8 +100,26 @@ fn send_by_messages(process: &mut Process, file: &OpenFile, socket: Socket, data
     Ok(done as u64)
 }
 
+/// Sends one message. One of the internet that nobody receives is lost, and that is only told to
+/// who is connected.
 fn send_message(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sending, signature: channel::Outgoing) -> Answer {
-    send_parts(process, file, data, sending, signature).map(|count| count as u64)
+    let is_lost = |error: &Errno| *error == Errno::ECONNREFUSED && !sending.to.is_empty() && socket_names::is_internet(file);
+    match send_parts(process, file, data, sending, signature) {
+        Err(error) if is_lost(&error) => Ok(data.len() as u64),
+        sent => sent.map(|count| count as u64),
+    }
+}
+
+/// Answers what a program asks the system by a netlink socket: the answers go into that socket,
+/// which is connected with itself. `ENOBUFS`: they do not fit.
+fn ask_system(process: &mut Process, file: &OpenFile, data: &[u8]) -> Answer {
+    let [pid, uid, gid] = process.owner();
+    let signature = channel::Outgoing { pid, owner: uid | gid << 32, ..channel::Outgoing::default() };
+    for answer in routes::answers(data, socket_names::netlink_number(process)) {
+        let sending = Sending { to: Vec::new(), beside: Outgoing::default(), flags: MSG_DONTWAIT };
+        send_parts(process, file, &answer, &sending, signature).map_err(|_| Errno::ENOBUFS)?;
+    }
+    Ok(data.len() as u64)
 }
 
 /// Sends what is one message, or one piece of a stream: its first parts are kept by the service
@@ -156,8 +174,9 @@ pub fn sent(process: &mut Process, flags: u64, file: &OpenFile, answer: Answer) 
     if flags & MSG_NOSIGNAL == 0 { file_signals::written(process, file, answer) } else { answer }
 }
 
-pub fn target(process: &mut Process, socket: Socket, at: u64, size: u64) -> Result<Vec<u8>, Errno> {
-    if at == 0 || size == 0 {
+/// The key of whom a message is to go to; empty: whom the socket is connected to.
+pub fn target(process: &mut Process, (file, socket): (&OpenFile, Socket), at: u64, size: u64) -> Result<Vec<u8>, Errno> {
+    if at == 0 || size == 0 || socket_kind::is_netlink(file) {
         return Ok(Vec::new());
     }
     let bytes = socket_names::read(process, at, size)?;

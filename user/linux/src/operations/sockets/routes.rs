@@ -1,0 +1,274 @@
+//! Answers to questions about interfaces, addresses and routes that come by netlink
+//! (Linux: rtnetlink(7)): what `ip`, `getifaddrs` and `if_nameindex` ask.
+
+use crate::abi::errno::{EINVAL, ENODEV, EOPNOTSUPP, EPERM, Errno};
+use crate::operations::sockets::interfaces::{FLAGS, HARDWARE, INDEX, LARGEST, NAME, PREFIX, QUEUE, check_name, has_family};
+use crate::state::files::socket_family::{AF_INET, LOOPBACK};
+use alloc::vec::Vec;
+
+/// Bytes of a `struct nlmsghdr`, `struct ifinfomsg` and `struct ifaddrmsg`.
+const HEADER: usize = 16;
+const LINK: usize = 16;
+const ADDRESS: usize = 8;
+const ALIGNMENT: usize = 4;
+
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+const FIRST: u16 = 16;
+const NEW_LINK: u16 = 16;
+const GET_LINK: u16 = 18;
+const NEW_ADDRESS: u16 = 20;
+const GET_ADDRESS: u16 = 22;
+const GET_ROUTE: u16 = 26;
+
+/// Flags of a request: it is one; an answer is wanted in any case; all there is, not one.
+const REQUEST: u16 = 1;
+const ACKNOWLEDGE: u16 = 4;
+const ALL: u16 = 0x300;
+/// Flag of an answer: others follow.
+const SEVERAL: u16 = 2;
+
+/// `IFF_LOWER_UP`.
+const LOWER_UP: u32 = 0x1_0000;
+/// `IFA_F_PERMANENT`, and the scope of addresses that are of this machine alone.
+const PERMANENT: u8 = 0x80;
+const HOST: u8 = 254;
+
+/// A request.
+struct Request<'a> {
+    kind: u16,
+    flags: u16,
+    /// Number that the answers have, too.
+    sequence: [u8; 4],
+    header: &'a [u8],
+    body: &'a [u8],
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+impl<'a> Request<'a> {
+    /// The first request, and what follows it; `None`: there is none.
+    fn first(bytes: &'a [u8]) -> Option<(Request<'a>, &'a [u8])> {
+        let size = word(bytes, 0)? as usize;
+        let whole = bytes.get(..size).filter(|whole| whole.len() >= HEADER)?;
+        let (header, body) = whole.split_at(HEADER);
+        let rest = bytes.get(size.next_multiple_of(ALIGNMENT)..).unwrap_or_default();
+        let (kind, flags) = (u16::from_le_bytes([header[4], header[5]]), u16::from_le_bytes([header[6], header[7]]));
+        Some((Request { kind, flags, sequence: [header[8], header[9], header[10], header[11]], header, body }, rest))
+    }
+
+    fn wants_all(&self) -> bool {
+        self.flags & ALL == ALL
+    }
+
+    fn family(&self) -> u8 {
+        self.body.first().copied().unwrap_or(0)
+    }
+}
+
+/// Answers under way to one who asks.
+struct Answers {
+    messages: Vec<Vec<u8>>,
+    receiver: u32,
+}
+
+impl Answers {
+    fn put(&mut self, request: &Request<'_>, kind: u16, flags: u16, body: &[u8]) {
+        let mut message = ((HEADER + body.len()) as u32).to_le_bytes().to_vec();
+        message.extend([kind, flags].iter().flat_map(|half| half.to_le_bytes()));
+        message.extend(request.sequence);
+        message.extend(self.receiver.to_le_bytes());
+        message.extend(body);
+        message.resize(message.len().next_multiple_of(ALIGNMENT), 0);
+        self.messages.push(message);
+    }
+
+    /// Says how a request has ended: with the error, and the request's header.
+    fn end(&mut self, request: &Request<'_>, error: i32) {
+        let body = [&error.to_le_bytes(), request.header].concat();
+        self.put(request, ERROR, 0, &body);
+    }
+
+    /// Answers a request for one thing, or for all of them, of which there is one or none.
+    fn tell(&mut self, request: &Request<'_>, kind: u16, body: Option<&[u8]>) {
+        let flags = if request.wants_all() { SEVERAL } else { 0 };
+        if let Some(body) = body {
+            self.put(request, kind, flags, body);
+        }
+        if request.wants_all() {
+            self.put(request, DONE, SEVERAL, &[0; 4]);
+        }
+    }
+}
+
+/// Appends an attribute.
+fn attribute(into: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    into.extend([(4 + value.len()) as u16, kind].iter().flat_map(|half| half.to_le_bytes()));
+    into.extend(value);
+    into.resize(into.len().next_multiple_of(ALIGNMENT), 0);
+}
+
+/// Finds an attribute's value.
+fn find(mut bytes: &[u8], kind: u16) -> Option<&[u8]> {
+    loop {
+        let [low, high, first, second, ..] = bytes else { return None };
+        let size = usize::from(u16::from_le_bytes([*low, *high]));
+        let value = bytes.get(4..size)?;
+        if u16::from_le_bytes([*first, *second]) & 0x3fff == kind {
+            return Some(value);
+        }
+        bytes = bytes.get(size.next_multiple_of(ALIGNMENT)..)?;
+    }
+}
+
+/// The loopback as a `struct ifinfomsg` with attributes.
+fn link() -> Vec<u8> {
+    let mut body = [0; 2].to_vec();
+    body.extend(HARDWARE.to_le_bytes());
+    body.extend([INDEX, u32::from(FLAGS) | LOWER_UP, 0].iter().flat_map(|word| word.to_le_bytes()));
+    // Name, length of the queue, state and mode of the link, largest packet, who queues, addresses.
+    attribute(&mut body, 3, NAME);
+    attribute(&mut body, 13, &QUEUE.to_le_bytes());
+    attribute(&mut body, 16, &[0]);
+    attribute(&mut body, 17, &[0]);
+    attribute(&mut body, 4, &LARGEST.to_le_bytes());
+    attribute(&mut body, 6, b"noqueue\0");
+    attribute(&mut body, 1, &[0; 6]);
+    attribute(&mut body, 2, &[0; 6]);
+    body
+}
+
+/// The loopback's address as a `struct ifaddrmsg` with attributes.
+fn own_address() -> Vec<u8> {
+    let mut body = [AF_INET as u8, PREFIX, PERMANENT, HOST].to_vec();
+    body.extend(INDEX.to_le_bytes());
+    attribute(&mut body, 1, &LOOPBACK);
+    attribute(&mut body, 2, &LOOPBACK);
+    attribute(&mut body, 3, NAME);
+    attribute(&mut body, 8, &u32::from(PERMANENT).to_le_bytes());
+    // Times: valid and preferred for ever.
+    attribute(&mut body, 6, &[[0xff; 8], [0; 8]].concat());
+    body
+}
+
+/// Checks which interface a request for one names, by number or by name.
+fn check_link(body: &[u8]) -> Result<(), Errno> {
+    const IFLA_IFNAME: u16 = 3;
+    let index = word(body, 4).ok_or(EINVAL)?;
+    match find(body.get(LINK..).unwrap_or_default(), IFLA_IFNAME) {
+        _ if index == INDEX => Ok(()),
+        Some(name) if index == 0 => check_name(name),
+        _ => Err(ENODEV),
+    }
+}
+
+fn answer(answers: &mut Answers, request: &Request<'_>) -> Result<(), Errno> {
+    let is_question = (request.kind - FIRST) % 4 == 2;
+    match request.kind {
+        GET_LINK => {
+            if !request.wants_all() {
+                check_link(request.body)?;
+            }
+            answers.tell(request, NEW_LINK, Some(&link()));
+        }
+        GET_ADDRESS if request.wants_all() => {
+            let own = own_address();
+            answers.tell(request, NEW_ADDRESS, Some(&own[..]).filter(|_| has_family(request.family())));
+        }
+        GET_ADDRESS if request.body.len() < ADDRESS => return Err(EINVAL),
+        // There is no way to anywhere, nobody beside us, and no rule.
+        _ if is_question && request.wants_all() => answers.tell(request, request.kind, None),
+        GET_ROUTE => return Err(Errno::ENETUNREACH),
+        _ if is_question => return Err(EOPNOTSUPP),
+        _ => return Err(EPERM),
+    }
+    Ok(())
+}
+
+/// Answers the requests of one message, for the socket with this number. Each answer is a message.
+pub fn answers(mut bytes: &[u8], receiver: u32) -> Vec<Vec<u8>> {
+    let mut answers = Answers { messages: Vec::new(), receiver };
+    while let Some((request, rest)) = Request::first(bytes) {
+        bytes = rest;
+        if request.kind < FIRST || request.flags & REQUEST == 0 {
+            continue;
+        }
+        match answer(&mut answers, &request) {
+            Err(error) => answers.end(&request, -(error.0 as i32)),
+            Ok(()) if request.flags & ACKNOWLEDGE != 0 && !request.wants_all() => answers.end(&request, 0),
+            Ok(()) => {}
+        }
+    }
+    answers.messages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn request(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
+        let mut bytes = ((HEADER + body.len()) as u32).to_le_bytes().to_vec();
+        bytes.extend(kind.to_le_bytes());
+        bytes.extend((flags | 1).to_le_bytes());
+        bytes.extend([7, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend(body);
+        bytes
+    }
+
+    fn kinds(messages: &[Vec<u8>]) -> Vec<u16> {
+        messages.iter().map(|message| u16::from_le_bytes([message[4], message[5]])).collect()
+    }
+
+    fn error(messages: &[Vec<u8>]) -> i32 {
+        i32::from_le_bytes(messages[0][HEADER..HEADER + 4].try_into().unwrap())
+    }
+
+    #[test]
+    fn all_links_and_addresses_are_one() {
+        let links = answers(&request(GET_LINK, ALL, &[0; LINK]), 42);
+        assert_eq!(kinds(&links), [NEW_LINK, DONE]);
+        assert_eq!((word(&links[0], 0).unwrap() as usize, word(&links[0], 8), word(&links[0], 12)), (links[0].len(), Some(7), Some(42)));
+        assert_eq!(find(&links[0][HEADER + LINK..], 3), Some(NAME));
+        let addresses = answers(&request(GET_ADDRESS, ALL, &[0; ADDRESS]), 42);
+        assert_eq!(kinds(&addresses), [NEW_ADDRESS, DONE]);
+        assert_eq!(find(&addresses[0][HEADER + ADDRESS..], 1), Some(&LOOPBACK[..]));
+        let other = answers(&request(GET_ADDRESS, ALL, &[10, 0, 0, 0, 0, 0, 0, 0]), 42);
+        assert_eq!(kinds(&other), [DONE], "no addresses of version 6");
+        assert_eq!(kinds(&answers(&request(GET_ROUTE, ALL, &[0; 12]), 42)), [DONE]);
+    }
+
+    #[test]
+    fn one_link_is_found_by_number_or_name() {
+        let mut by_name = vec![0; LINK];
+        attribute(&mut by_name, 3, b"lo\0");
+        let mut by_number = vec![0; LINK];
+        by_number[4] = 1;
+        for body in [&by_name, &by_number] {
+            assert_eq!(kinds(&answers(&request(GET_LINK, 0, body), 0)), [NEW_LINK]);
+        }
+        by_number[4] = 2;
+        let missing = answers(&request(GET_LINK, 0, &by_number), 0);
+        assert_eq!((kinds(&missing), error(&missing)), (vec![ERROR], -(ENODEV.0 as i32)));
+    }
+
+    #[test]
+    fn changes_are_refused_and_nonsense_is_not_answered() {
+        let change = answers(&request(NEW_LINK, ACKNOWLEDGE, &[0; LINK]), 0);
+        assert_eq!((kinds(&change), error(&change)), (vec![ERROR], -(EPERM.0 as i32)));
+        assert!(answers(&[], 0).is_empty() && answers(&[0; 16], 0).is_empty() && answers(&[0xff; 40], 0).is_empty());
+        let mut two = request(GET_LINK, ALL, &[0; LINK]);
+        two.extend(request(GET_ROUTE, ALL, &[]));
+        assert_eq!(kinds(&answers(&two, 0)), [NEW_LINK, DONE, DONE]);
+        for size in 0..two.len() {
+            answers(&two[..size], 0);
+        }
+    }
+
+    #[test]
+    fn attributes_that_lie_about_their_size_are_not_found() {
+        assert_eq!((find(&[0, 0, 3, 0], 3), find(&[3, 0, 3, 0], 3), find(&[9, 0, 3, 0, 1], 3)), (None, None, None));
+    }
+}
