@@ -9,7 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
-use nacre_abi::{Call, Rights};
+use nacre_abi::{Call, Code, Rights, Status};
 use nacre_raw::{call, read, runner, write};
 
 /// Hostile threads at once.
@@ -60,11 +60,20 @@ pub fn table(number: u64) -> u64 {
     TABLES + number * 0x1_0000
 }
 
-fn must(which: Call, arguments: &[u64]) -> Result<(u64, u64), String> {
+/// A call that failed.
+struct Failure(Call, Status);
+
+impl From<Failure> for String {
+    fn from(Failure(which, status): Failure) -> String {
+        format!("{}: {status:?}", which.name())
+    }
+}
+
+fn must(which: Call, arguments: &[u64]) -> Result<(u64, u64), Failure> {
     let mut all = [0; 8];
     all[..arguments.len()].copy_from_slice(arguments);
     let (status, first, second) = call(which, all);
-    status.result().map(|()| (first, second)).map_err(|status| format!("{}: {status:?}", which.name()))
+    status.result().map(|()| (first, second)).map_err(|status| Failure(which, status))
 }
 
 /// Takes everything back, and makes a new arena. `services` are references of this program's that
@@ -116,15 +125,34 @@ fn make_objects() -> Result<(), String> {
     Ok(())
 }
 
-/// Starts a thread on its table, or on the code at `entry` of the arena.
-pub fn start(number: u64, entry: u64) -> Result<(), String> {
+/// Registers of a thread that begins on its table, or on the code at `entry` of the arena.
+fn first_state(number: u64, entry: u64) -> ThreadState {
     let begin = table(number);
     let rbp = begin + ENTRIES * 8 * runner::ENTRY_WORDS;
-    start_with(number, ThreadState { rip: entry, rflags: 0x202, rbx: begin, rbp, rsp: PLAIN + 0x1000, ..ThreadState::default() })
+    ThreadState { rip: entry, rflags: 0x202, rbx: begin, rbp, rsp: PLAIN + 0x1000, ..ThreadState::default() }
+}
+
+/// Starts the first thread of an arena on its table, or on the code at `entry` of the arena.
+pub fn start(number: u64, entry: u64) -> Result<(), String> {
+    Ok(begin_with(number, first_state(number, entry))?)
+}
+
+/// Starts a thread while others of the arena run already. They have references to it and to its
+/// space: they may have destroyed it (NotAnObject), started it (NotStopped), or destroyed its space
+/// (Busy). Every other failure is the kernel's.
+pub fn start_beside(number: u64, entry: u64) -> Result<(), String> {
+    match begin_with(number, first_state(number, entry)) {
+        Err(Failure(_, status)) if status.about() == 1 && matches!(status.code(), Some(Code::NotAnObject | Code::NotStopped | Code::Busy)) => Ok(()),
+        begun => Ok(begun?),
+    }
 }
 
 /// Starts a thread with these registers.
 pub fn start_with(number: u64, state: ThreadState) -> Result<(), String> {
+    Ok(begin_with(number, state)?)
+}
+
+fn begin_with(number: u64, state: ThreadState) -> Result<(), Failure> {
     let scratch = HOLD + HOLD_SIZE - 4096;
     let state = ThreadState { flags: ThreadState::STOPPED, ..state };
     for (index, word) in state.to_words().into_iter().enumerate() {
