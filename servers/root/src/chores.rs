@@ -13,6 +13,7 @@ use crate::table::Key;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::ops::Range;
+use nacre_proto::Errno;
 use nacre_sys::{OwnedReference, Window};
 
 /// Bytes that one piece gives back. What is not larger is given back at once.
@@ -59,12 +60,6 @@ impl From<Window> for Leaving {
     }
 }
 
-impl From<Vec<Run>> for Leaving {
-    fn from(others: Vec<Run>) -> Leaving {
-        Leaving { others, ..Leaving::default() }
-    }
-}
-
 impl From<Clusters> for Leaving {
     fn from(clusters: Clusters) -> Leaving {
         Leaving { clusters, ..Leaving::default() }
@@ -72,6 +67,18 @@ impl From<Clusters> for Leaving {
 }
 
 impl Leaving {
+    /// Empty memory, with room for so many runs.
+    pub fn with_room(count: usize) -> Result<Leaving, Errno> {
+        let mut others = Vec::new();
+        others.try_reserve_exact(count).map_err(|_| Errno::ENOMEM)?;
+        Ok(Leaving { others, ..Leaving::default() })
+    }
+
+    /// Runs that leave. The room for them stays when they have left.
+    pub fn runs(&mut self) -> &mut Vec<Run> {
+        &mut self.others
+    }
+
     /// Gives a piece back; returns true if nothing is left.
     pub fn piece(&mut self) -> bool {
         let mut left = PIECE;
@@ -99,8 +106,11 @@ pub struct Emptying {
     pub key: Key,
     /// Part of it that is left to do.
     pub part: Range<u64>,
-    /// Memory of the last piece, and the pool that is refunded for it.
-    pub leaving: Option<(Leaving, (Key, u64))>,
+    /// Memory of the last piece. It has room for the runs of any piece from the start, so that no
+    /// piece fails after the first.
+    pub leaving: Leaving,
+    /// Pool that is refunded for that memory, and its bytes; `None`: the next piece can be cut.
+    pub refund: Option<(Key, u64)>,
     /// The size that the promise has from now on, if somebody waits for that.
     pub resized: Option<u64>,
 }

@@ -191,7 +191,7 @@ impl Promise {
             }
             end += cluster.size;
         }
-        start..end
+        start.min(self.size)..end.min(self.size)
     }
 
     /// Clusters that can be brought for a fault at `offset`, the best first, each half as large as
@@ -202,7 +202,8 @@ impl Promise {
             return Err(Errno::ENXIO);
         }
         let before = self.clusters.range(..=page).next_back().map_or(0, |(at, cluster)| at + cluster.size);
-        let behind = self.clusters.range(page..).next().map_or(self.size, |(at, _)| *at);
+        // A cluster can lie behind the end, if a cut has left it there.
+        let behind = self.clusters.range(page..).next().map_or(self.size, |(at, _)| (*at).min(self.size));
         if before > page || behind == page {
             return Ok(None);
         }
@@ -247,22 +248,24 @@ impl Promise {
         before.filter(|(at, cluster)| **at + cluster.size > part.start).map_or(part.start, |(at, _)| *at)
     }
 
+    /// Returns the number of runs that a piece of a part can have at most.
+    pub fn runs_at_once(&self, part: &Range<u64>) -> usize {
+        let first = self.first_in(part);
+        self.clusters.range(first..part.end.max(first)).take(AT_ONCE).count()
+    }
+
     /// Takes the memory of a piece, whole pages, away: nobody sees it any more. Whoever touches the
-    /// piece next finds zeros. Returns the runs that are to be given back. If `may_split` is false,
-    /// it makes no more clusters than there are: a cluster that would become two keeps its memory,
-    /// made zeros. `ENOMEM`: nothing was changed.
-    pub fn cut(&mut self, piece: Range<u64>, may_split: bool) -> Result<Vec<Run>, Errno> {
-        let first = self.first_in(&piece);
-        let mut returned = Vec::new();
-        returned.try_reserve_exact(self.clusters.range(first..piece.end.max(first)).count()).map_err(|_| Errno::ENOMEM)?;
-        let mut from = first;
+    /// piece next finds zeros. Adds the runs that are to be given back to `returned`, which has
+    /// room for them. If `may_split` is false, it makes no more clusters than there are: a cluster
+    /// that would become two keeps its memory, made zeros.
+    pub fn cut(&mut self, piece: Range<u64>, may_split: bool, returned: &mut Vec<Run>) {
+        let mut from = self.first_in(&piece);
         while from < piece.end
             && let Some((&at, cluster)) = self.clusters.range(from..piece.end).next()
         {
             from = at + cluster.size;
             returned.extend(self.cut_cluster(at, &piece, may_split));
         }
-        Ok(returned)
     }
 
     /// Takes what lies in `piece` from a cluster, and returns it; `None` if the cluster keeps it,

@@ -2,7 +2,7 @@
 
 use super::chore::tell;
 use crate::accounts::cost;
-use crate::chores::{Chore, Emptying, PIECE};
+use crate::chores::{Chore, Emptying, Leaving, PIECE};
 use crate::hardware;
 use crate::memory;
 use crate::objects::Kind;
@@ -226,8 +226,8 @@ impl Root {
         if size > before && size > self.pools.status(pool)?.0 {
             return Err(Errno::ENOMEM);
         }
+        let work = self.emptying(key, size..before.max(size), Some(size))?;
         self.promise_mut(key)?.1.resize(size)?;
-        let work = Emptying { key, part: size..before.max(size), leaving: None, resized: Some(size) };
         match self.empty_promise(request, work) {
             Ok(true) => resize::Output { size }.now(),
             Ok(false) => Ok(Answer::Later),
@@ -239,8 +239,15 @@ impl Root {
     pub(super) fn clear_promise(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<clear::Output> {
         let key = Key::from_word(request.word());
         let part = self.promise_mut(key)?.1.check(offset, size)?;
-        let is_done = self.empty_promise(request, Emptying { key, part, leaving: None, resized: None })?;
+        let work = self.emptying(key, part, None)?;
+        let is_done = self.empty_promise(request, work)?;
         if is_done { clear::Output::default().now() } else { Ok(Answer::Later) }
+    }
+
+    /// Sets aside what the work on a part needs, before anything is changed.
+    fn emptying(&mut self, key: Key, part: Range<u64>, resized: Option<u64>) -> Result<Emptying, Errno> {
+        let leaving = Leaving::with_room(self.promise_mut(key)?.1.runs_at_once(&part))?;
+        Ok(Emptying { key, part, leaving, refund: None, resized })
     }
 
     /// Takes a part of a promise away. Returns false if that is more than one piece of work: a
@@ -253,12 +260,13 @@ impl Root {
         if !is_long {
             self.cut_first_piece(&mut work)?;
             // Without memory for a wait, the client is answered before all memory is back.
-            let is_large = work.leaving.as_ref().is_some_and(|(_, (_, bytes))| *bytes > PIECE);
+            let is_large = work.refund.is_some_and(|(_, bytes)| bytes > PIECE);
             reply = if is_large { request.detach().ok() } else { None };
         }
         let Some(reply) = reply else {
-            let Some((leaving, refund)) = work.leaving else { return Ok(true) };
-            self.give_back(account, leaving, refund, None);
+            if let Some(refund) = work.refund {
+                self.give_back(account, work.leaving, refund, None);
+            }
             return Ok(true);
         };
         if let Some(rest) = self.empty_piece(work, reply) {
@@ -269,16 +277,17 @@ impl Root {
 
     /// Does a piece of the work on a part that is taken away, and answers after the last one.
     pub(super) fn empty_piece(&mut self, mut work: Emptying, reply: OwnedReference) -> Option<Chore> {
-        if let Some((mut leaving, refund)) = work.leaving.take() {
-            match leaving.piece() {
-                true => self.pools.refund(refund.0, refund.1),
-                false => work.leaving = Some((leaving, refund)),
+        if let Some((pool, bytes)) = work.refund {
+            if work.leaving.piece() {
+                self.pools.refund(pool, bytes);
+                work.refund = None;
             }
         } else if let Err(errno) = self.cut_first_piece(&mut work) {
+            // The promise was destroyed meanwhile, with all that it had left.
             let _ = server::refuse(reply, errno);
             return None;
         }
-        if work.leaving.is_some() || !work.part.is_empty() {
+        if work.refund.is_some() || !work.part.is_empty() {
             return Some(Chore::Empty(work, reply));
         }
         match work.resized {
@@ -293,22 +302,22 @@ impl Root {
         let (pool, promise) = self.promise_mut(work.key)?;
         let piece = promise.first_piece(&work.part);
         let end = piece.end;
-        let runs = self.cut_promise(work.key, piece)?;
-        let bytes = runs.iter().map(|run| run.1).sum();
+        self.cut_promise(work.key, piece, work.leaving.runs())?;
         work.part.start = end;
-        work.leaving = Some((runs.into(), (pool, bytes)));
+        let bytes = work.leaving.runs().iter().map(|run| run.1).sum();
+        work.refund = Some((pool, bytes));
         Ok(())
     }
 
     /// Cuts a piece, and charges the promise's account for as many clusters as it has then. A cut
     /// adds one at most, and none where nobody pays for it.
-    fn cut_promise(&mut self, key: Key, piece: Range<u64>) -> Result<Vec<Run>, Errno> {
+    fn cut_promise(&mut self, key: Key, piece: Range<u64>, returned: &mut Vec<Run>) -> Result<(), Errno> {
         let may_split = gate::is_open() && self.objects.charge(key, cost::PIECE).is_ok();
         let promise = self.promise_mut(key)?.1;
         let paid = promise.clusters() + u64::from(may_split);
-        let cut = promise.cut(piece, may_split);
+        promise.cut(piece, may_split, returned);
         let now = promise.clusters();
         self.objects.refund(key, paid.saturating_sub(now) * cost::PIECE);
-        cut
+        Ok(())
     }
 }
