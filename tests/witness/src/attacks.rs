@@ -13,6 +13,7 @@ mod greedy;
 mod grown_segment;
 mod guarded_streams;
 mod hand_out;
+mod hostile_replies;
 mod immortal_thread;
 mod keeper;
 mod killed_makers;
@@ -25,11 +26,13 @@ mod no_memory;
 mod notices_full;
 mod other_processes;
 mod others_names;
+mod poisoned_file;
 mod pool_destroy;
 mod promises;
 mod random_messages;
 mod ring_objects;
 mod self_reference;
+mod shrunk_promise;
 mod space_end;
 mod strange_files;
 mod torn_promise;
@@ -55,6 +58,7 @@ pub const ATTACKS: &[Attack] = &[
     ("grown-segment", "a segment is to grow while a thread runs from what others have behind it", grown_segment::attack),
     ("guarded-streams", "streams below a guard answer as directories, pipes, sockets and terminals", guarded_streams::attack),
     ("hand-out", "a file is handed out by its path, or though it cannot be read", hand_out::attack),
+    ("hostile-replies", "a keeper answers faults with foreign objects, too many rights, twice and for threads that have gone; SEED,STAGES", hostile_replies::attack),
     ("immortal-thread", "threads in memory that refers to itself run on after their process", immortal_thread::attack),
     ("keeper", "the links of a space's state lead to its keeper", keeper::attack),
     ("killed-makers", "makers of processes, and of memory that refers to itself, are killed at random moments; SEED,ROUNDS", killed_makers::attack),
@@ -67,11 +71,13 @@ pub const ATTACKS: &[Attack] = &[
     ("notices-full", "200 watchers' events that nobody reads, while a client holds all memory", notices_full::attack),
     ("other-processes", "a guarded program signals and asks processes outside its guard", other_processes::attack),
     ("others-names", "lasting memory that others named is found by its name; `make` makes it", others_names::attack),
+    ("poisoned-file", "a descriptor sent through the socket at standard input leads to a server that turns on the receiver", poisoned_file::attack),
     ("pool-destroy", "a program destroys the pool that others share", pool_destroy::attack),
     ("promises", "10,000 promises of memory, more than any machine has, objects in them, and two processors at one page", promises::attack),
     ("random-messages", "random messages at every port and at every port that comes back; SEED,COUNT", random_messages::attack),
     ("ring-objects", "objects and nonsense in the ring of a shared pipe", ring_objects::attack),
     ("self-reference", "memory that refers to itself stays after its process; SEED,ROUNDS", self_reference::attack),
+    ("shrunk-promise", "promised memory is made shorter while its client holds all other memory", shrunk_promise::attack),
     ("space-end", "a program destroys what its own space and threads are made of; PART,KEEPER", space_end::attack),
     ("strange-files", "a file server outside a guard answers wrongly, or never", strange_files::attack),
     ("torn-promise", "a promise of nearly all memory gives every second page back, and ends at once", torn_promise::attack),

@@ -51,6 +51,11 @@ impl Shown {
         self.place.window()
     }
 
+    /// Reads a word.
+    pub(super) fn read(&self, offset: u64) -> Option<u64> {
+        self.window().read_word(offset)
+    }
+
     /// Writes a word that was zero, and reads it.
     pub(super) fn touch(&self, offset: u64) -> Result<(), String> {
         let before = self.window().read_word(offset);
@@ -61,7 +66,7 @@ impl Shown {
 
 /// Waits until the pool uses little more than `limit` bytes, and gives promises again. What went by
 /// its last reference comes back a little later.
-fn returned(pool: Reference, limit: u64) -> Result<(), String> {
+pub(super) fn returned(pool: Reference, limit: u64) -> Result<(), String> {
     let mut used = 0;
     for _ in 0..PATIENCE {
         used = memory::status(pool).map_err(why("the pool"))?.used;
