@@ -23,7 +23,9 @@ fn attacks() -> Vec<String> {
     let scenarios = fs::read_dir(root().join("tests/stacks")).unwrap().map(|entry| entry.unwrap().path());
     let texts = scenarios.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("witness")).map(|path| fs::read_to_string(path).unwrap());
     let lines: Vec<String> = texts.flat_map(|text| text.lines().map(str::to_string).collect::<Vec<_>>()).collect();
-    let names = lines.iter().filter_map(|line| line.strip_prefix("run witness ")).flat_map(|rest| rest.split(' '));
+    // A program may start the witness.
+    let attacks = lines.iter().filter_map(|line| line.strip_prefix("run ")?.split_once("witness "));
+    let names = attacks.flat_map(|(_, names)| names.split(' '));
     names.map(|name| name.split('=').next().unwrap().to_string()).collect()
 }
 
