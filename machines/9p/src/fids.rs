@@ -12,6 +12,8 @@ const BUDGET: usize = 8 << 20;
 const COST: usize = 256;
 /// Limit of open files.
 const MAX_OPEN: usize = 4096;
+/// Length of the longest path that a file can come to have by renames of directories above it.
+const MAX_PATH: usize = 4000;
 
 /// A file that the guest holds.
 pub struct Fid<O> {
@@ -80,13 +82,15 @@ impl<O> Fids<O> {
         if self.held.contains_key(&number) {
             return Err(Errno::EXIST);
         }
-        let cost = COST + path.len();
-        if self.spent + cost > BUDGET {
-            return Err(Errno::NFILE);
-        }
-        self.spent += cost;
+        self.check_change(0, COST + path.len())?;
+        self.spent += COST + path.len();
         self.held.insert(number, Fid { path, open: None, listing: Listing::default() });
         Ok(())
+    }
+
+    /// Returns an error if more bytes come than there is room for when `gone` bytes have gone.
+    fn check_change(&self, gone: usize, come: usize) -> Result<(), Errno> {
+        if come > gone && self.spent - gone + come > BUDGET { Err(Errno::NFILE) } else { Ok(()) }
     }
 
     /// Takes a number back.
@@ -97,10 +101,29 @@ impl<O> Fids<O> {
         Ok(fid)
     }
 
-    /// Gives a number, whose file is not open, another path.
+    /// Returns an error if a number cannot get this path. It stays as it is.
+    pub fn check_path(&self, number: u32, path: &[u8]) -> Result<(), Errno> {
+        self.check_change(self.path(number)?.len(), path.len())
+    }
+
+    /// Gives a number, whose file is not open, another path. After an error it has its old one.
     pub fn set_path(&mut self, number: u32, path: Vec<u8>) -> Result<(), Errno> {
+        self.check_path(number, &path)?;
         self.remove(number)?;
         self.add(number, path)
+    }
+
+    /// Returns an error if `change_paths` would make a path too long, or all of them together.
+    pub fn check_paths(&self, change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Result<(), Errno> {
+        let (mut gone, mut come) = (0, 0);
+        for fid in self.held.values() {
+            let Some(path) = change(&fid.path) else { continue };
+            if path.len() > MAX_PATH.max(fid.path.len()) {
+                return Err(Errno::NAMETOOLONG);
+            }
+            (gone, come) = (gone + fid.path.len(), come + path.len());
+        }
+        self.check_change(gone, come)
     }
 
     /// Changes paths by `change`, which returns the new one of a path that changes.
@@ -111,5 +134,56 @@ impl<O> Fids<O> {
                 fid.path = path;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn name(number: u32, length: usize) -> Vec<u8> {
+        let mut path = vec![b'x'; length];
+        path.iter_mut().zip(number.to_le_bytes()).for_each(|(place, byte)| *place = byte);
+        path
+    }
+
+    /// As many files as the budget has room for, with paths of this length.
+    fn full(length: usize) -> Fids<()> {
+        let mut fids = Fids::new();
+        (0..).take_while(|number| fids.add(*number, name(*number, length)).is_ok()).for_each(drop);
+        fids
+    }
+
+    #[test]
+    fn a_file_stays_when_there_is_no_room_for_its_next_path() {
+        let mut fids = full(3000);
+        let count = fids.held.len();
+        let step = |fids: &mut Fids<()>| fids.set_path(0, name(0, 3999));
+        while step(&mut fids).is_ok() {
+            fids.set_path(0, name(0, 3000)).unwrap();
+            let next = fids.held.len() as u32;
+            fids.add(next, Vec::new()).unwrap();
+        }
+        assert_eq!(step(&mut fids), Err(Errno::NFILE));
+        assert_eq!(fids.path(0), Ok(&name(0, 3000)[..]));
+        assert!(fids.held.len() >= count && fids.spent <= BUDGET);
+        fids.set_path(0, Vec::new()).unwrap();
+    }
+
+    #[test]
+    fn renames_make_no_path_too_long_and_all_of_them_no_longer_than_their_budget() {
+        let mut fids = full(100);
+        let longer = |path: &[u8]| Some([path, &[b'y'; 200]].concat());
+        assert_eq!(fids.check_paths(longer), Err(Errno::NFILE));
+        (1..fids.held.len() as u32).for_each(|number| drop(fids.remove(number)));
+        let mut renames = 0;
+        while fids.check_paths(longer).is_ok() {
+            fids.change_paths(longer);
+            renames += 1;
+        }
+        assert_eq!((renames, fids.check_paths(longer)), (19, Err(Errno::NAMETOOLONG)));
+        assert_eq!(fids.spent, COST + 3900);
+        assert_eq!(fids.check_paths(|path| Some(path[1..].to_vec())), Ok(()));
     }
 }

@@ -235,6 +235,7 @@ impl<T: Tree> Server<T> {
         let (mode, _group) = (message.u32()?, message.u32()?);
         self.fids.check_open(fid)?;
         let path = names::below(self.fids.path(fid)?, name)?;
+        self.fids.check_path(fid, &path)?;
         let flags = OpenFlags { creates: Some(mode & 0o7777), is_directory: false, ..open_flags(flags) };
         let file = self.tree.open(&path, flags)?;
         let status = self.tree.status_open(&file)?;
@@ -349,13 +350,16 @@ impl<T: Tree> Server<T> {
         self.rename_path(&from, &to)
     }
 
-    /// Renames a file. Those that the guest holds below it go along.
+    /// Renames a file. Those that the guest holds below it go along, if there is room for their
+    /// paths.
     fn rename_path(&mut self, from: &[u8], to: &[u8]) -> Step {
         if from.is_empty() {
             return Err(Errno::INVAL);
         }
+        let moved = |path: &[u8]| names::moved(path, from, to);
+        self.fids.check_paths(moved)?;
         self.tree.rename(from, to)?;
-        self.fids.change_paths(|path| names::moved(path, from, to));
+        self.fids.change_paths(moved);
         Ok(())
     }
 
