@@ -3,8 +3,8 @@
 
 use crate::lapic::{BY_COUNTER, LocalApic, MASKED, PERIODIC, TIMER};
 
-/// Shortest period, in nanoseconds: a guest that asks for less keeps itself busy alone.
-const MIN_PERIOD: u64 = 10_000;
+/// Shortest period, in nanoseconds: a guest that asks for less would keep its monitor busy.
+const MIN_PERIOD: u64 = 200_000;
 
 impl LocalApic {
     fn divisor(&self) -> u64 {
@@ -70,7 +70,7 @@ impl LocalApic {
             0
         };
         if local & MASKED == 0 {
-            self.request(local as u8, false);
+            let _ = self.request(local as u8, false);
         }
     }
 }

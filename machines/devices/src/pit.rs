@@ -12,6 +12,9 @@ const VERSION: u32 = 1;
 /// Ticks in a second.
 const FREQUENCY: u128 = 1_193_182;
 const SECOND: u128 = 1_000_000_000;
+/// Shortest period of edges that are told, in ticks (200 microseconds): a guest that asks for less
+/// gets those of several rounds as one, else it keeps its monitor busy.
+const MIN_PERIOD: u64 = 239;
 /// Period of the memory refresh of old machines, which port 0x61 shows, in nanoseconds.
 const REFRESH: u64 = 15_085;
 /// Bytes of a count that a channel reads and writes.
@@ -128,14 +131,19 @@ impl ChannelState {
         }
     }
 
-    /// Returns the number of rising edges until now.
+    /// Returns the ticks from one edge that is told to the next, of a periodic channel.
+    fn period(&self) -> u64 {
+        MIN_PERIOD.next_multiple_of(u64::from(self.count))
+    }
+
+    /// Returns the number of rising edges until now, of which short rounds have one together.
     fn edges(&self, now: u64) -> u64 {
         if !self.is_started {
             return 0;
         }
         let (ticks, count) = (self.ticks(now), u64::from(self.count));
         match self.mode {
-            2 | 3 => ticks / count,
+            2 | 3 => ticks / self.period(),
             0 | 1 => u64::from(ticks >= count),
             _ => u64::from(ticks > count),
         }
@@ -148,7 +156,7 @@ impl ChannelState {
             return None;
         }
         let ticks = match self.mode {
-            2 | 3 => u128::from(self.count) * (u128::from(self.edges_told) + 1),
+            2 | 3 => u128::from(self.period()) * (u128::from(self.edges_told) + 1),
             0 | 1 => u128::from(self.count),
             _ => u128::from(self.count) + 1,
         };
