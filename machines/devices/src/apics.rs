@@ -99,9 +99,8 @@ impl Apics {
 
     /// Sets the level of an input of the I/O APIC.
     pub fn set_input(&mut self, input: usize, level: bool) {
-        if let Some(message) = self.io.set_input(input, level) {
-            deliver(&mut self.local[..self.count], 0, &message);
-        }
+        let local = &mut self.local[..self.count];
+        self.io.set_input(input, level, |message| deliver(local, 0, &message));
     }
 
     /// Returns true if an edge at an input changes nothing.
@@ -182,14 +181,14 @@ impl Apics {
         let local = &mut self.local[..self.count];
         match action {
             Action::None => {}
-            Action::Send(message) => deliver(local, from % local.len(), &message),
+            Action::Send(message) => _ = deliver(local, from % local.len(), &message),
             Action::End(vector) => self.io.end(vector, |message| deliver(local, from % local.len(), &message)),
         }
     }
 }
 
-/// Gives a message to the processors that it names.
-fn deliver(local: &mut [LocalApic], from: usize, message: &Message) {
+/// Gives a message to the processors that it names. Returns false if none takes it.
+fn deliver(local: &mut [LocalApic], from: usize, message: &Message) -> bool {
     const LOWEST_PRIORITY: u8 = 1;
     let is_meant = |number: usize, apic: &LocalApic| match message.shorthand {
         0 => apic.is_named(message.destination, message.is_logical),
@@ -197,12 +196,14 @@ fn deliver(local: &mut [LocalApic], from: usize, message: &Message) {
         2 => true,
         _ => number != from,
     };
+    let mut is_taken = false;
     for (number, apic) in local.iter_mut().enumerate() {
-        if is_meant(number, apic) {
-            apic.receive(message);
+        if is_meant(number, apic) && apic.receive(message) {
+            is_taken = true;
             if message.mode == LOWEST_PRIORITY {
-                return;
+                break;
             }
         }
     }
+    is_taken
 }

@@ -1,7 +1,8 @@
 //! The I/O APIC: 24 inputs, each with an entry that says which processors an interrupt goes to.
 //!
 //! An edge makes one interrupt. A level makes one, and the next when the processor has ended that
-//! and the level is still there.
+//! and the level is still there. One that no processor takes is not waited for: it is made again
+//! the next time that its device looks at the level.
 
 use crate::lapic_state::Message;
 use crate::{BadState, check_version};
@@ -70,13 +71,16 @@ impl IoApic {
         Ok(IoApic { state: *state })
     }
 
-    /// Sets the level of an input. Returns the interrupt that this makes.
-    pub fn set_input(&mut self, input: usize, level: bool) -> Option<Message> {
-        let bit = 1u32.checked_shl(input as u32).filter(|_| input < INPUTS)?;
+    /// Sets the level of an input; `send` takes the interrupt that this makes, and returns false if
+    /// no processor does.
+    pub fn set_input(&mut self, input: usize, level: bool, send: impl FnMut(Message) -> bool) {
+        let Some(bit) = 1u32.checked_shl(input as u32).filter(|_| input < INPUTS) else { return };
         let was = self.state.levels & bit != 0;
         self.state.levels = if level { self.state.levels | bit } else { self.state.levels & !bit };
         let is_level = self.state.entries[input] & LEVEL != 0;
-        if level && (is_level || !was) { self.fire(input) } else { None }
+        if level && (is_level || !was) {
+            self.fire(input, send);
+        }
     }
 
     /// Returns true if an edge at an input changes nothing.
@@ -84,36 +88,35 @@ impl IoApic {
         self.state.entries.get(input).is_none_or(|entry| entry & MASKED != 0)
     }
 
-    /// The interrupt of an input, if its entry lets it out.
-    fn fire(&mut self, input: usize) -> Option<Message> {
+    /// Sends the interrupt of an input, if its entry lets it out.
+    fn fire(&mut self, input: usize, mut send: impl FnMut(Message) -> bool) {
         let entry = &mut self.state.entries[input];
         let is_level = *entry & LEVEL != 0;
         if *entry & MASKED != 0 || is_level && *entry & REMOTE != 0 {
-            return None;
+            return;
         }
         let mode = (*entry >> 8 & 7) as u8;
-        if is_level && mode <= 1 {
+        let is_taken = send(Message { vector: *entry as u8, mode, destination: (*entry >> 56) as u32, is_logical: *entry & LOGICAL != 0, shorthand: 0, is_level });
+        if is_level && mode <= 1 && is_taken {
             *entry |= REMOTE;
         }
-        Some(Message { vector: *entry as u8, mode, destination: (*entry >> 56) as u32, is_logical: *entry & LOGICAL != 0, shorthand: 0, is_level })
     }
 
-    /// The interrupt of a level-triggered input whose level is there.
-    fn again(&mut self, input: usize) -> Option<Message> {
-        let is_there = self.state.entries[input] & LEVEL != 0 && self.state.levels >> input & 1 != 0;
-        if is_there { self.fire(input) } else { None }
+    /// Sends the interrupt of a level-triggered input whose level is there.
+    fn again(&mut self, input: usize, send: impl FnMut(Message) -> bool) {
+        if self.state.entries[input] & LEVEL != 0 && self.state.levels >> input & 1 != 0 {
+            self.fire(input, send);
+        }
     }
 
     /// A processor has ended the interrupt of a vector; `send` takes the interrupts that this
     /// makes.
-    pub fn end(&mut self, vector: u8, mut send: impl FnMut(Message)) {
+    pub fn end(&mut self, vector: u8, mut send: impl FnMut(Message) -> bool) {
         for input in 0..INPUTS {
             let entry = &mut self.state.entries[input];
             if *entry & REMOTE != 0 && *entry as u8 == vector {
                 *entry &= !REMOTE;
-                if let Some(message) = self.again(input) {
-                    send(message);
-                }
+                self.again(input, &mut send);
             }
         }
     }
@@ -138,7 +141,7 @@ impl IoApic {
     }
 
     /// Writes 32 bits of the page; `send` takes the interrupts that this makes.
-    pub fn write(&mut self, offset: u64, value: u32, send: impl FnMut(Message)) {
+    pub fn write(&mut self, offset: u64, value: u32, send: impl FnMut(Message) -> bool) {
         match offset {
             SELECT => self.state.select = value as u8,
             WINDOW if self.state.select == 0 => self.state.id = value & 0x0f00_0000,
@@ -148,7 +151,7 @@ impl IoApic {
         }
     }
 
-    fn write_entry(&mut self, value: u32, mut send: impl FnMut(Message)) {
+    fn write_entry(&mut self, value: u32, send: impl FnMut(Message) -> bool) {
         let Some((input, shift)) = self.entry(self.state.select) else { return };
         let old = self.state.entries[input];
         let kept = old & !(0xffff_ffff << shift);
@@ -157,9 +160,7 @@ impl IoApic {
             entry |= old & REMOTE;
         }
         self.state.entries[input] = entry;
-        if let Some(message) = self.again(input) {
-            send(message);
-        }
+        self.again(input, send);
     }
 }
 

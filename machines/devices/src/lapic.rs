@@ -234,7 +234,7 @@ impl LocalApic {
             _ if value >> 32 != 0 => Err(Refused),
             register::END | register::ERROR if value != 0 => Err(Refused),
             register::SELF => {
-                self.request(value as u8, false);
+                let _ = self.request(value as u8, false);
                 Ok(Action::None)
             }
             register::ID | register::VERSION | register::PROCESSOR_PRIORITY | register::LOGICAL | register::FORMAT => Err(Refused),
@@ -290,7 +290,7 @@ impl LocalApic {
         self.state.errors[1] |= error;
         let local = self.state.local[LOCALS - 1];
         if local & MASKED == 0 && local as u8 >= 16 {
-            self.request(local as u8, false);
+            let _ = self.request(local as u8, false);
         }
         0
     }
@@ -350,10 +350,11 @@ impl LocalApic {
 
     // Interrupts.
 
-    /// Takes a message; it is for this processor.
-    pub fn receive(&mut self, message: &Message) {
+    /// Takes a message; it is for this processor. Returns false if it is an interrupt that the APIC
+    /// refuses.
+    pub fn receive(&mut self, message: &Message) -> bool {
         match message.mode {
-            0 | 1 => self.request(message.vector, message.is_level),
+            0 | 1 => return self.request(message.vector, message.is_level),
             4 => self.signal(NON_MASKABLE),
             5 => {
                 self.reset();
@@ -366,6 +367,7 @@ impl LocalApic {
             }
             _ => {}
         }
+        true
     }
 
     fn signal(&mut self, signal: u8) {
@@ -393,6 +395,11 @@ impl LocalApic {
         }
     }
 
+    /// Returns true if a reset waits. It comes before whatever the processor does.
+    pub fn has_reset(&self) -> bool {
+        self.state.signals & RESET != 0
+    }
+
     /// Returns true if a signal waits.
     pub fn has_signal(&self) -> bool {
         self.state.signals != 0
@@ -403,17 +410,19 @@ impl LocalApic {
         self.state.waits
     }
 
-    pub(crate) fn request(&mut self, vector: u8, is_level: bool) {
+    /// Requests an interrupt. Returns false if the APIC is off, or there is no such interrupt.
+    pub(crate) fn request(&mut self, vector: u8, is_level: bool) -> bool {
         if !self.is_enabled() {
-            return;
+            return false;
         }
         if vector < 16 {
             self.state.errors[1] |= BAD_RECEIVED;
-            return;
+            return false;
         }
         set_bit(&mut self.state.level, vector, is_level);
         self.news |= !bit(&self.state.requested, vector);
         set_bit(&mut self.state.requested, vector, true);
+        true
     }
 
     fn processor_priority(&self) -> u8 {

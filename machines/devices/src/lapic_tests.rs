@@ -122,6 +122,26 @@ fn a_level_interrupts_again_until_it_is_gone() {
 }
 
 #[test]
+fn a_level_that_no_processor_takes_comes_again_when_one_does() {
+    let mut apics = enabled(2);
+    // No such processor, no such vector, an APIC that is off.
+    for (destination, vector) in [(7 << 24, 0x60), (1 << 24, 0x0f), (1 << 24, 0x60)] {
+        write(&mut apics, 1, ENABLE.0, if vector == 0x60 && destination >> 24 == 1 { 0xff } else { ENABLE.1 });
+        apics.set_input(10, false);
+        io(&mut apics, 0x10 + 2 * 10 + 1, destination);
+        io(&mut apics, 0x10 + 2 * 10, 0x8000 | vector);
+        apics.set_input(10, true);
+        assert_eq!(apics.local(1).pending(), None);
+        assert_eq!(apics.state().io.entries[10] & 0x4000, 0, "nobody is waited for");
+    }
+    write(&mut apics, 1, ENABLE.0, ENABLE.1);
+    apics.set_input(10, true);
+    apics.set_input(10, true);
+    assert_eq!((apics.acknowledge(1), apics.acknowledge(1)), (Some(0x60), None));
+    assert_ne!(apics.state().io.entries[10] & 0x4000, 0);
+}
+
+#[test]
 fn registers_take_the_place_of_the_page() {
     let mut apics = enabled(2);
     assert_eq!(apics.read_register(1, 0x802, 0), Some(Err(Refused)));
