@@ -113,6 +113,7 @@ pub fn cards_target(bytes: &[u8]) {
             6 => _ = memory.write(REQUESTS + u64::from(bytes.byte() % 32), bytes.some()),
             7 => describe(&mut bytes, &mut memory),
             8 => cards.serve(bytes.below(5), bytes.below(3), &mut memory),
+            9 if cards.has_rest() => cards.serve_rest(&mut memory),
             9 => cards = restored(&cards),
             10 => cards.write(first + 0x38, 2, u32::from(bytes.byte() % 3), &mut memory),
             _ => {

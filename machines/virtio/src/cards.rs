@@ -69,7 +69,8 @@ impl Cards {
         value
     }
 
-    /// Writes a port; the width is 1, 2 or 4 bytes. Requests are served before it returns.
+    /// Writes a port; the width is 1, 2 or 4 bytes. A turn of requests is served before it returns;
+    /// if there are more, `has_rest` says so.
     pub fn write(&mut self, port: u16, width: u8, value: u32, memory: &mut dyn GuestMemory) {
         if is_configuration_port(port, width) {
             return self.bus.write(port, width, value);
@@ -85,6 +86,21 @@ impl Cards {
         if let Some(card) = self.cards.get_mut(index) {
             card.device.serve(queue, memory);
             self.follow_pin(index);
+        }
+    }
+
+    /// Returns true if requests were left for the next turn.
+    pub fn has_rest(&self) -> bool {
+        self.cards.iter().any(|card| card.device.has_rest())
+    }
+
+    /// Gives a turn to each device with requests that were left.
+    pub fn serve_rest(&mut self, memory: &mut dyn GuestMemory) {
+        for index in 0..self.cards.len() {
+            if self.cards[index].device.has_rest() {
+                self.cards[index].device.serve_rest(memory);
+                self.follow_pin(index);
+            }
         }
     }
 

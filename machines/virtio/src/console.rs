@@ -1,6 +1,6 @@
 //! Console with one port: the guest's `hvc0`.
 
-use crate::device::{Broken, Device};
+use crate::device::{Broken, Device, Served};
 use crate::queue::Queue;
 use alloc::boxed::Box;
 use nacre_machine_memory::GuestMemory;
@@ -34,7 +34,7 @@ impl Console {
     /// Fills buffers of the guest's as long as there is input.
     fn input(
         &mut self, queue: &mut Queue, memory: &mut dyn GuestMemory,
-    ) -> Result<bool, Broken> {
+    ) -> Result<Served, Broken> {
         let mut any = false;
         for _ in 0..queue.waiting(memory)? {
             let before = queue.clone();
@@ -51,12 +51,12 @@ impl Console {
             queue.complete(memory, &chain, written as u64)?;
             any = true;
         }
-        Ok(any)
+        Ok(Served { any, rest: false })
     }
 
     fn output(
         &mut self, queue: &mut Queue, memory: &mut dyn GuestMemory,
-    ) -> Result<bool, Broken> {
+    ) -> Result<Served, Broken> {
         queue.serve_each(memory, |memory, chain| {
             let mut bytes = [0; PIECE];
             let mut done = 0;
@@ -91,7 +91,7 @@ impl Device for Console {
 
     fn serve(
         &mut self, number: usize, queue: &mut Queue, memory: &mut dyn GuestMemory,
-    ) -> Result<bool, Broken> {
+    ) -> Result<Served, Broken> {
         if number == INPUT { self.input(queue, memory) } else { self.output(queue, memory) }
     }
 }

@@ -13,6 +13,15 @@ impl From<OutOfRange> for Broken {
     }
 }
 
+/// Result of a turn of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Requests were completed.
+    pub any: bool,
+    /// Requests are left for the next turn.
+    pub rest: bool,
+}
+
 /// Kind of device, and how it serves its requests.
 pub trait Device: Send {
     /// Returns the device's number in the standard.
@@ -30,11 +39,12 @@ pub trait Device: Send {
     /// Copies the device's registers from the start on. What it does not fill reads as zeros.
     fn registers(&self, into: &mut [u8]);
 
-    /// Serves the requests that wait in a queue. Returns true if any was completed.
+    /// Serves requests that wait in a queue.
     ///
     /// It takes what is there when it begins, so a guest that adds requests at the same time does
-    /// not hold it up: it notifies once more.
+    /// not hold it up: it notifies once more. What is more than a turn's worth of bytes is left, so
+    /// that whoever waits for other devices, or for the machine's end, does not wait for all of it.
     fn serve(
         &mut self, number: usize, queue: &mut Queue, memory: &mut dyn GuestMemory,
-    ) -> Result<bool, Broken>;
+    ) -> Result<Served, Broken>;
 }

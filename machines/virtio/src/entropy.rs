@@ -1,6 +1,6 @@
 //! Source of random bytes.
 
-use crate::device::{Broken, Device};
+use crate::device::{Broken, Device, Served};
 use crate::queue::Queue;
 use alloc::boxed::Box;
 use nacre_machine_memory::GuestMemory;
@@ -44,7 +44,7 @@ impl Device for Entropy {
 
     fn serve(
         &mut self, _: usize, queue: &mut Queue, memory: &mut dyn GuestMemory,
-    ) -> Result<bool, Broken> {
+    ) -> Result<Served, Broken> {
         queue.serve_each(memory, |memory, chain| {
             let mut bytes = [0; PIECE];
             let room = chain.writable_len().min(PIECE as u64) as usize;

@@ -1,6 +1,6 @@
 //! Transport of 9P: messages of the guest's to a server of files, and its answers.
 
-use crate::device::{Broken, Device};
+use crate::device::{Broken, Device, Served};
 use crate::queue::Queue;
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -66,7 +66,7 @@ impl Device for Files {
 
     fn serve(
         &mut self, _: usize, queue: &mut Queue, memory: &mut dyn GuestMemory,
-    ) -> Result<bool, Broken> {
+    ) -> Result<Served, Broken> {
         let server = &mut self.server;
         queue.serve_each(memory, |memory, chain| {
             let limit = server.max_message();

@@ -32,6 +32,8 @@ pub type VirtioState = TransportState;
 pub struct Virtio {
     transport: Transport,
     device: Box<dyn Device>,
+    /// Bits of queues with requests that were left for the next turn.
+    rest: u32,
 }
 
 /// Returns the body of a capability: a part of the registers.
@@ -47,7 +49,7 @@ impl Virtio {
     /// Makes a device as it is after reset.
     pub fn new(device: Box<dyn Device>) -> Self {
         let transport = Transport::new(device.features(), device.queue_sizes());
-        Virtio { transport, device }
+        Virtio { transport, device, rest: 0 }
     }
 
     /// Returns the function for the bus.
@@ -79,9 +81,23 @@ impl Virtio {
         self.transport.state()
     }
 
-    /// Takes over the state of a device of this kind.
+    /// Takes over the state of a device of this kind. All of its queues have a turn, since requests
+    /// may have been left.
     pub fn set_state(&mut self, state: &VirtioState) -> Result<(), BadState> {
-        self.transport.set_state(state)
+        self.transport.set_state(state)?;
+        self.rest = (1 << state.queues.len().min(31)) - 1;
+        Ok(())
+    }
+
+    /// Returns true if requests were left for the next turn.
+    pub fn has_rest(&self) -> bool {
+        self.rest != 0
+    }
+
+    /// Gives a turn to each queue with requests that were left.
+    pub fn serve_rest(&mut self, memory: &mut dyn GuestMemory) {
+        let rest = core::mem::take(&mut self.rest);
+        (0..32).filter(|queue| rest >> queue & 1 != 0).for_each(|queue| self.serve(queue, memory));
     }
 
     /// Returns the level of the interrupt pin.
@@ -106,7 +122,8 @@ impl Virtio {
         bytes.zip(0..).fold(0, |value, (byte, place)| value | u32::from(*byte) << (8 * place))
     }
 
-    /// Writes a register; the width is 1, 2 or 4 bytes. Requests are served before it returns.
+    /// Writes a register; the width is 1, 2 or 4 bytes. A turn of requests is served before it
+    /// returns.
     pub fn write(
         &mut self, offset: u32, width: u8, value: u32, memory: &mut dyn GuestMemory,
     ) {
@@ -115,14 +132,17 @@ impl Virtio {
         }
     }
 
-    /// Serves the requests that wait in a queue, if the device runs.
+    /// Serves a turn of the requests that wait in a queue, if the device runs.
     pub fn serve(&mut self, number: usize, memory: &mut dyn GuestMemory) {
         if !self.transport.is_running() {
             return;
         }
         let Some(queue) = self.transport.queue(number) else { return };
         let served = self.device.serve(number, queue, memory);
-        let told = served.and_then(|any| Ok(any && queue.wants_interrupt(memory)?));
+        let bit = 1u32.checked_shl(number as u32).unwrap_or(0);
+        let rest = if served.is_ok_and(|served| served.rest) { bit } else { 0 };
+        self.rest = self.rest & !bit | rest;
+        let told = served.and_then(|served| Ok(served.any && queue.wants_interrupt(memory)?));
         match told {
             Ok(true) => self.transport.completed(),
             Ok(false) => {}

@@ -175,6 +175,37 @@ fn what_a_disk_cannot_do_fails() {
 }
 
 #[test]
+fn a_turn_of_a_disk_is_bounded_and_the_rest_comes_later() {
+    let contents = Arc::new(Mutex::new(vec![7; 4 << 20]));
+    let mut driver = Driver::start(Box::new(Block::new(Box::new(Bytes(contents, true)), "disk0")));
+    driver.memory = VecMemory::new(16 << 20);
+    driver.memory.write(BUFFERS, &header(0, 0)).unwrap();
+    // Four requests of 768 KiB, in tables elsewhere.
+    for number in 0..4u16 {
+        let table = 0x10_0000 + 0x100 * u64::from(number);
+        let data = 0x20_0000 + 0x10_0000 * u64::from(number);
+        let parts = [(BUFFERS, 16, 1u16, 1u16), (data, (768 << 10) + 1, 2, 0)];
+        let bytes = |(at, length, flags, next): (u64, u32, u16, u16)| {
+            [&at.to_le_bytes()[..], &length.to_le_bytes(), &flags.to_le_bytes(), &next.to_le_bytes()].concat()
+        };
+        driver.memory.write(table, &[bytes(parts[0]), bytes(parts[1])].concat()).unwrap();
+        driver.memory.write(TABLE + 16 * u64::from(number), &bytes((table, 32, 4, 0))).unwrap();
+        driver.memory.write(TABLE + 0x104 + 2 * u64::from(number), &number.to_le_bytes()).unwrap();
+    }
+    driver.memory.write(TABLE + 0x102, &4u16.to_le_bytes()).unwrap();
+    driver.write(NOTIFY, 2, 0);
+    let given = |driver: &Driver| u16::from_le_bytes([driver.memory.0[TABLE as usize + 0x202], driver.memory.0[TABLE as usize + 0x203]]);
+    assert_eq!((given(&driver), driver.virtio.has_rest()), (2, true));
+    let state = driver.virtio.state();
+    driver.virtio.serve_rest(&mut driver.memory);
+    assert_eq!((given(&driver), driver.virtio.has_rest()), (4, false));
+    // A device that takes such a state over serves what was left.
+    driver.virtio.set_state(&state).unwrap();
+    driver.virtio.serve_rest(&mut driver.memory);
+    assert_eq!((given(&driver), driver.virtio.has_rest(), driver.virtio.is_broken()), (4, false, false));
+}
+
+#[test]
 fn a_broken_device_serves_nothing_until_reset() {
     let (mut driver, _) = disk(false);
     driver.memory.write(TABLE + 0x102, &99u16.to_le_bytes()).unwrap();

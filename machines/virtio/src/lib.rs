@@ -26,7 +26,7 @@ pub use block::{Block, Disk, DiskError, SECTOR};
 pub use cards::{Cards, CardsState};
 pub use chain::Chain;
 pub use console::{Console, Terminal};
-pub use device::{Broken, Device};
+pub use device::{Broken, Device, Served};
 pub use entropy::{Entropy, Random};
 pub use files::{FileServer, Files};
 pub use function::{Virtio, VirtioState};

@@ -6,7 +6,7 @@
 
 use crate::BadState;
 use crate::chain::{Chain, Stretch};
-use crate::device::Broken;
+use crate::device::{Broken, Served};
 use core::sync::atomic::{Ordering, fence};
 use nacre_machine_memory::GuestMemory;
 
@@ -16,6 +16,9 @@ const DESCRIPTOR: u64 = 16;
 const NEXT: u16 = 1;
 const WRITABLE: u16 = 2;
 const INDIRECT: u16 = 4;
+/// Bytes of requests after which a turn ends, and those that each counts for at least.
+const TURN: u64 = 1 << 20;
+const REQUEST: u64 = 4 << 10;
 /// Flag of the ring of requests: the guest wants no interrupt.
 const NO_INTERRUPT: u16 = 1;
 
@@ -187,19 +190,22 @@ impl Queue {
         Ok(read_u16(memory, self.state.requests)? & NO_INTERRUPT == 0)
     }
 
-    /// Serves each request that waits by `serve`, which returns how many bytes it wrote. Returns
-    /// true if there were any.
+    /// Serves requests that wait by `serve`, which returns how many bytes it wrote: all of them, or
+    /// as many as make up a turn.
     pub fn serve_each(
         &mut self, memory: &mut dyn GuestMemory,
         mut serve: impl FnMut(&mut dyn GuestMemory, &Chain) -> Result<u64, Broken>,
-    ) -> Result<bool, Broken> {
+    ) -> Result<Served, Broken> {
         let count = self.waiting(memory)?;
-        for _ in 0..count {
+        let (mut left, mut moved) = (count, 0u64);
+        while left != 0 && moved < TURN {
             let chain = self.take(memory)?;
             let written = serve(memory, &chain)?;
             self.complete(memory, &chain, written)?;
+            left -= 1;
+            moved = moved.saturating_add(REQUEST.max(chain.readable_len() + chain.writable_len()));
         }
-        Ok(count != 0)
+        Ok(Served { any: count != 0, rest: left != 0 })
     }
 }
 

@@ -69,7 +69,7 @@ fn numbers_wrap() {
     (queue.state.next, queue.state.given) = (u16::MAX, u16::MAX);
     describe(&mut memory, TABLE, 0, [0x800, 4, 0, 0]);
     give(&mut memory, u16::MAX, 0);
-    assert_eq!(queue.serve_each(&mut memory, |_, _| Ok(0)), Ok(true));
+    assert_eq!(queue.serve_each(&mut memory, |_, _| Ok(0)), Ok(Served { any: true, rest: false }));
     assert_eq!((queue.state.next, queue.state.given), (0, 0));
 }
 

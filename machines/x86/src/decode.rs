@@ -104,14 +104,18 @@ struct Prefixes {
 /// tells the mode of the code segment, in which alone REX prefixes exist.
 ///
 /// Returns `None` for other instructions, for one that goes on behind the end of `code`, for one
-/// with a lock prefix, and for a `mov` with a register that does not exist. AMD's form of control
-/// register 8 with a lock prefix is not known here.
+/// with a lock prefix, and for a `mov` with a register that does not exist. A `mov` of control
+/// register 0 with a lock prefix is one of control register 8, as AMD's processors have it.
 pub fn decode(code: &[u8], is_64_bit: bool) -> Option<Instruction> {
     let code = &code[..code.len().min(MAX_LENGTH)];
     let prefixes = prefixes(code, is_64_bit);
     let rest = code.get(prefixes.count..)?;
     if prefixes.has_lock {
-        return None;
+        let [0x0f, opcode @ (0x20 | 0x22), operands, ..] = *rest else { return None };
+        let Some(Kind::MoveControl(operands @ Move { special: 0, .. })) = special_move(opcode, operands, prefixes.rex) else {
+            return None;
+        };
+        return Some(Instruction { kind: Kind::MoveControl(Move { special: 8, ..operands }), length: (prefixes.count + 3) as u8 });
     }
     let (kind, length) = match *rest {
         [0xf4, ..] => (Kind::Halt, 1),
@@ -196,6 +200,8 @@ mod tests {
         assert_eq!(long(&[0x41, 0x0f, 0x21, 0xf3]), Some((debug(6, 11, false), 4)));
         assert_eq!(long(&[0x44, 0x0f, 0x22, 0xc0]), Some((control(8, 0, true), 4)));
         assert_eq!(long(&[0x0f, 0x20, 0x1f]), Some((control(3, 7, false), 3)));
+        assert_eq!(long(&[0xf0, 0x0f, 0x22, 0xc1]), Some((control(8, 1, true), 4)));
+        assert_eq!(long(&[0xf0, 0x0f, 0x22, 0xd9]), None);
     }
 
     #[test]

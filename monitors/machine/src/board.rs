@@ -87,6 +87,11 @@ impl Devices {
         }
     }
 
+    /// Gives a turn to each device with requests that were left.
+    pub fn serve_rest(&mut self) {
+        self.extension.serve_rest(&mut self.platform);
+    }
+
     /// Lets time pass, and typed bytes go in.
     fn advance(&mut self, now: u64, taken: &Condition) {
         self.platform.advance(now);

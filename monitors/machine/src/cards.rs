@@ -76,6 +76,17 @@ impl Extension {
         is_here
     }
 
+    /// Returns true if requests were left for the next turn.
+    pub fn has_rest(&self) -> bool {
+        self.cards.has_rest()
+    }
+
+    /// Gives a turn to each device with requests that were left.
+    pub fn serve_rest(&mut self, platform: &mut Platform) {
+        self.cards.serve_rest(&mut self.memory);
+        self.follow_lines(platform);
+    }
+
     /// Passes the levels of the bus's interrupt lines on.
     fn follow_lines(&self, platform: &mut Platform) {
         LINES.iter().for_each(|line| platform.set_line(*line, self.cards.line(*line)));

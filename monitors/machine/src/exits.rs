@@ -9,6 +9,8 @@ pub const CONTROL_READS: [u64; 3] = [0, 3, 4];
 pub const CR3_WRITE: u64 = 0x13;
 /// A write of CR4.
 pub const CR4_WRITE: u64 = 0x14;
+/// A write of CR8.
+pub const PRIORITY_WRITE: u64 = 0x18;
 /// First of the reads of debug registers.
 pub const DEBUG_READS: u64 = 0x20;
 /// First of the writes.

@@ -14,7 +14,7 @@ use alloc::string::String;
 use core::cell::Cell;
 use nacre_abi::frame::{EXIT_INVALID, event, word};
 use nacre_machine_devices::{Outcome, Signal};
-use nacre_machine_x86::{Instruction, Kind};
+use nacre_machine_x86::{Instruction, Kind, Move};
 use nacre_sys::{FOREVER, Frame};
 
 /// Interrupts are on.
@@ -36,6 +36,8 @@ pub struct Processor {
     shadow: Option<Shadow>,
     /// An external interrupt that the guest was given and has not taken, or 0.
     held: Cell<u64>,
+    /// The guest's last access may have left requests of a device, which this thread then serves.
+    serves: Cell<bool>,
     /// Number of exits by their number.
     counts: BTreeMap<u64, u64>,
 }
@@ -47,6 +49,8 @@ type Step = Result<(), String>;
 enum Next {
     /// Enters its guest.
     Enter,
+    /// Serves requests of devices that were left.
+    Serve,
     /// Waits for another processor's start.
     Wait,
     /// Starts at a page.
@@ -60,7 +64,7 @@ impl Processor {
     pub fn new(number: usize, frame: Frame, memory: Memory, clock: Clock, shadow: Option<Shadow>) -> Processor {
         frame.set(word::TIME_READS, u64::from(clock.is_asked()));
         let registers = model::Registers::new(number, memory, clock, shadow.is_some());
-        Processor { number, frame, clock, memory, registers, shadow, held: Cell::new(0), counts: BTreeMap::new() }
+        Processor { number, frame, clock, memory, registers, shadow, held: Cell::new(0), serves: Cell::new(false), counts: BTreeMap::new() }
     }
 
     /// Returns the number of the processor.
@@ -98,6 +102,7 @@ impl Processor {
                     seat.inside(|| frame.enter()).map_err(|status| format!("the guest cannot be entered: {status:?}"))?;
                     self.left()?;
                 }
+                Next::Serve => self.with(|devices, _| devices.serve_rest())?,
                 Next::Wait => seat.wait(FOREVER),
                 Next::Start(page) => {
                     self.held.set(0);
@@ -127,10 +132,23 @@ impl Processor {
             if outcome.is_some() {
                 return Next::End(outcome);
             }
-            let signal = if is_free { devices.platform.take_signal(number) } else { None };
-            match signal {
+            // One that notified waits for its requests, as for any; the machine can end in between.
+            if self.serves.get() && devices.extension.has_rest() {
+                return Next::Serve;
+            }
+            self.serves.set(false);
+            // A reset drops what was to be delivered.
+            let takes_signal = is_free || devices.platform.apics().local(number).has_reset();
+            let mut signal = if takes_signal { devices.platform.take_signal(number) } else { None };
+            if signal == Some(Signal::Reset) {
                 // There is no firmware from which the first processor could start again.
-                Some(Signal::Reset) if number == 0 => return Next::End(Some(Outcome::Reset)),
+                if number == 0 {
+                    return Next::End(Some(Outcome::Reset));
+                }
+                // The start may have come already.
+                signal = devices.platform.take_signal(number);
+            }
+            match signal {
                 Some(Signal::Start(page)) => {
                     devices.set_idle(number, false);
                     return Next::Start(page);
@@ -141,8 +159,8 @@ impl Processor {
             if devices.platform.apics().local(number).waits() {
                 return if devices.set_idle(number, true) { Next::End(None) } else { Next::Wait };
             }
-            let apics = devices.platform.apics();
-            apics.set_task_class(number, frame.get(word::TASK_PRIORITY) as u8);
+            let class = devices.platform.apics().local(number).task_class();
+            frame.set(word::TASK_PRIORITY, u64::from(class));
             if takes && signal.is_none() && let Some(vector) = devices.platform.acknowledge(number) {
                 frame.set(word::INJECT, exits::interrupt(vector));
             }
@@ -188,6 +206,20 @@ impl Processor {
             self.held.set(waiting);
             self.set(word::INJECT, 0);
         }
+    }
+
+    /// The guest writes CR8, which is the task priority of its APIC.
+    fn priority(&self) -> Step {
+        let found = self.registers.instruction(&self.frame);
+        let Some(Instruction { kind: Kind::MoveControl(Move { special: 8, general, is_write: true }), length }) = found else {
+            return self.raise(exits::UNDEFINED);
+        };
+        let value = self.get(word::REGISTERS + usize::from(general));
+        if value & !0xf != 0 {
+            return self.raise(exits::PROTECTION);
+        }
+        self.with(|devices, _| devices.platform.apics().set_task_class(self.number, value as u8))?;
+        self.pass(u64::from(length))
     }
 
     /// Deals with whatever the guest was left for.
@@ -241,6 +273,7 @@ impl Processor {
                 self.pass_instruction()
             }
             exits::CR0_WRITE => self.control(),
+            exits::PRIORITY_WRITE => self.priority(),
             exits::INVALIDATE | exits::WRITE_BACK => self.pass_instruction(),
             exits::BREAK => {
                 self.pass(1)?;
@@ -258,6 +291,7 @@ impl Processor {
     fn port(&mut self) -> Step {
         let access = PortAccess::of(self.get(word::INFORMATION[0]));
         if access.is_string {
+            self.serves.set(true);
             let refused = |access::Unknown| format!("the guest moves strings through port {:#x} in an unknown way", access.port);
             return access::carry_out(&self.frame, self.memory, self.number).map_err(refused);
         }
@@ -270,6 +304,7 @@ impl Processor {
         } else if access.port == READY_PORT {
             BOARD.make_ready(self.number);
         } else {
+            self.serves.set(true);
             self.with(|devices, now| devices.write_port(access, (old & mask) as u32, now))?;
         }
         self.set(word::RIP, self.get(word::INFORMATION[1]));
