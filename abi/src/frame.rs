@@ -40,7 +40,7 @@ pub mod word {
     pub const SHADOW: usize = 11;
     /// Difference of the guest's time-stamp counter to the machine's.
     pub const TIME_OFFSET: usize = 12;
-    /// The guest's CR8.
+    /// The guest's CR8. The guest is left when it writes that.
     pub const TASK_PRIORITY: usize = 13;
     /// Set (not 0) if the guest is left when it reads the time-stamp counter.
     pub const TIME_READS: usize = 14;

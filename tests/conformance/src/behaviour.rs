@@ -81,6 +81,7 @@ pub const TESTS: &[Test] = &[
     test("GST1002", "a guest sees what its space has, and is left where that has nothing", guests::memory),
     test("GST1003", "a guest that is to be left is not entered", guests::pending),
     test("GST1004", "a guest is left when it takes interrupts, and takes what it is given", guests::delivered),
+    test("GST1014", "a guest reads its CR8 from its frame, and is left when it writes it", guests::priority),
     test("GST1005", "frames, spaces and states that are none are refused", guests::refused),
     test("GST1006", "whatever stands in a frame, it is entered and left, or refused", guests::any),
     test("GST1007", "a shadow guest runs on the pages that were entered for it, with the rights that they were entered with", shadow::pages),

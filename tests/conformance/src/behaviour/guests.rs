@@ -142,6 +142,25 @@ pub fn memory() -> Result<(), String> {
     }
 }
 
+pub fn priority() -> Result<(), String> {
+    const PRIORITY_EXIT: u64 = 0x18;
+    const RCX: usize = word::REGISTERS + 1;
+    if !is_there()? {
+        return Ok(());
+    }
+    // lock mov cr0, eax, which is AMD's name of CR8 outside of 64-bit code; lock mov ecx, cr0; hlt
+    guest(&[0xf0, 0x0f, 0x22, 0xc0, 0xf0, 0x0f, 0x20, 0xc1, 0xf4]);
+    set(word::RAX, 3);
+    set(word::TASK_PRIORITY, 5);
+    // With an interrupt that waits for others to be let in.
+    set(word::WINDOW, 1);
+    equal("a write", enter()?, PRIORITY_EXIT)?;
+    equal("the priority", (get(word::TASK_PRIORITY), get(word::RIP)), (5, 0))?;
+    pass(4);
+    equal("behind it", enter()?, HALT_EXIT)?;
+    equal("what it reads", get(RCX) & 15, 5)
+}
+
 pub fn pending() -> Result<(), String> {
     if !is_there()? {
         return Ok(());

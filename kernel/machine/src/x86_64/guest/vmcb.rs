@@ -38,6 +38,9 @@ const RFLAGS: usize = 174;
 
 /// All reads and writes of DR0 to DR15: those of the processor stay the kernel's.
 const ALL_DEBUG_ACCESSES: u64 = 0xffff_ffff << 32;
+/// Writes of CR8. They decide which interrupts a guest takes, and QEMU (7.2, for one) stops when a
+/// guest writes CR8 while its virtual controller has an interrupt.
+const PRIORITY_WRITES: u64 = 1 << 24;
 /// Writes of CR0 by a guest that has long mode enabled: its monitor takes it there and back.
 /// QEMU (7.2, for one) does not find back from a guest whose long mode is enabled and not active:
 /// it takes that for the kernel's own. So such a guest runs with long mode disabled.
@@ -195,7 +198,7 @@ fn control(block: &[Cell<u64>; 512], pages: &Pages, entry: &GuestEntry, is_enabl
     let when = |is_so, bit| if is_so { bit } else { 0 };
     let leaving = LEAVING | when(window, LEAVING_WINDOW) | when(returns, LEAVING_RETURN) | when(hides_time, LEAVING_TIME);
     let is_shadow = entry.upper.is_some();
-    block[ACCESSES].set(ALL_DEBUG_ACCESSES | when(is_enabled, CR0_WRITES) | when(is_shadow, SHADOWED_REGISTERS));
+    block[ACCESSES].set(ALL_DEBUG_ACCESSES | PRIORITY_WRITES | when(is_enabled, CR0_WRITES) | when(is_shadow, SHADOWED_REGISTERS));
     block[EXCEPTIONS].set(LEAVING_EXCEPTIONS | when(is_shadow, LEAVING_PAGE_FAULT) | (leaving | when(is_shadow, LEAVING_INVALIDATE)) << 32);
     block[INSTRUCTIONS].set(LEAVING_MORE | LEAVING_THIRD | when(is_shadow, LEAVING_PCID));
     block[PORT_MAP].set(pages.ports.0);
