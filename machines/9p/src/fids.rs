@@ -148,7 +148,7 @@ mod tests {
         path
     }
 
-    /// As many files as the budget has room for, with paths of this length.
+    /// Makes as many files as the budget has room for, with paths of this length.
     fn full(length: usize) -> Fids<()> {
         let mut fids = Fids::new();
         (0..).take_while(|number| fids.add(*number, name(*number, length)).is_ok()).for_each(drop);
