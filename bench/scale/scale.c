@@ -4,12 +4,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -159,6 +161,48 @@ static void prepare_descriptors(void)
         need(dup(null) >= 0, "dup");
 }
 
+/* Of N pipes one gets a byte, in turn; it is waited for among all, and read. */
+static int (*pipes)[2], set;
+static struct pollfd *polled;
+static size_t turn;
+
+static void prepare_pipes(void)
+{
+    struct rlimit limit = {2 * count + 64, 2 * count + 64};
+    need(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
+    pipes = calloc(count, sizeof *pipes);
+    polled = calloc(count, sizeof *polled);
+    set = epoll_create1(0);
+    for (size_t number = 0; number < count; number++) {
+        struct epoll_event event = {.events = EPOLLIN, .data.u32 = number};
+        need(pipe(pipes[number]) == 0, "pipe");
+        need(epoll_ctl(set, EPOLL_CTL_ADD, pipes[number][0], &event) == 0, "epoll_ctl");
+        polled[number] = (struct pollfd){.fd = pipes[number][0], .events = POLLIN};
+    }
+}
+
+static void wait_in_set(void)
+{
+    struct epoll_event event;
+    char byte;
+    need(write(pipes[turn][1], "x", 1) == 1, "write");
+    need(epoll_wait(set, &event, 1, 1000) == 1 && event.data.u32 == turn, "epoll_wait");
+    need(read(pipes[turn][0], &byte, 1) == 1, "read");
+    /* Nothing is there: whoever learns by waiting what is quiet has learnt it. */
+    need(epoll_wait(set, &event, 1, 1) == 0, "epoll_wait");
+    turn = (turn + 1) % count;
+}
+
+static void wait_in_poll(void)
+{
+    char byte;
+    need(write(pipes[turn][1], "x", 1) == 1, "write");
+    need(poll(polled, count, 1000) == 1 && polled[turn].revents == POLLIN, "poll");
+    need(read(pipes[turn][0], &byte, 1) == 1, "read");
+    need(poll(polled, count, 1) == 0, "poll");
+    turn = (turn + 1) % count;
+}
+
 static uint64_t free_memory(void)
 {
     struct sysinfo info;
@@ -237,6 +281,8 @@ static const struct operation {
     {"threads", NULL, threads, NULL},
     {"requests", NULL, NULL, requests},
     {"fork_descriptors", prepare_descriptors, fork_and_wait, NULL},
+    {"epoll_idle", prepare_pipes, wait_in_set, NULL},
+    {"poll_idle", prepare_pipes, wait_in_poll, NULL},
     {"memory_process", NULL, NULL, memory_process},
     {"memory_thread", NULL, NULL, memory_thread},
     {"stat_meanwhile", NULL, NULL, stat_meanwhile},

@@ -20,7 +20,7 @@ const FEW: [u64; 4] = [10, 50, 100, 400];
 const PLACE: &str = "/bench/scale";
 
 /// Rows: the word that `scale.c` knows, a name for people, and the numbers.
-const ROWS: [(&str, &str, [u64; 4]); 11] = [
+const ROWS: [(&str, &str, [u64; 4]); 13] = [
     ("map_unmap", "N MiB mapped and unmapped", NUMBERS),
     ("touch", "N pages touched for the first time", NUMBERS),
     ("fork_mappings", "fork, exit, wait with N mappings", NUMBERS),
@@ -29,6 +29,8 @@ const ROWS: [(&str, &str, [u64; 4]); 11] = [
     ("threads", "N threads made, then joined", FEW),
     ("requests", "stat by N threads at once, each", FEW),
     ("fork_descriptors", "fork, exit, wait with N descriptors", NUMBERS),
+    ("epoll_idle", "epoll: a byte found among N pipes, then a wait of 1 ms", NUMBERS),
+    ("poll_idle", "poll: a byte found among N pipes, then a wait of 1 ms", NUMBERS),
     ("memory_process", "bytes of each of N forked, idle processes", FEW),
     ("memory_thread", "bytes of each of N idle threads", FEW),
     ("stat_meanwhile", "longest stat while another maps N MiB", NUMBERS),

@@ -121,6 +121,7 @@ mod operations {
         pub mod named_pipe;
         pub mod pidfd;
         pub mod queue_events;
+        pub mod quiet_files;
         pub mod readiness;
         pub mod server_io;
         pub mod shared_ring;

@@ -10,7 +10,7 @@ use crate::operations::grow_stack;
 use crate::operations::user_faults::{self, Outcome};
 use crate::process::{Process, lock};
 use crate::process::end::end_by_signal;
-use crate::process::signal_thread::SIGNALS;
+use crate::process::signal_thread::{SETTLE, SIGNALS};
 use crate::raw::thread_position::{Place, place, signal_entry};
 use crate::state::files::watch::FILES;
 use crate::state::memory::mapped_part::MAX_LATE;
@@ -60,6 +60,10 @@ fn notified(bits: u64) {
         if bits & FILES != 0 {
             process.watches.notified(bits);
             file_signals::tell_owners(process);
+            process.pipe_changed();
+        }
+        if bits & SETTLE != 0 {
+            process.watches.answer();
             process.pipe_changed();
         }
     });

@@ -9,6 +9,7 @@ use crate::abi::file_flags::S_IFMT;
 use crate::abi::poll_events::{POLLERR, POLLHUP, POLLIN, POLLOUT};
 use crate::abi::registers::Frame;
 use crate::calls::files::poll;
+use crate::operations::files::quiet_files;
 use crate::operations::files::readiness::{self, FLAGS, FOR_EVER, ONE_SHOT, look, with_set};
 use crate::process::Process;
 use crate::state::files::epoll_set::Entry;
@@ -122,6 +123,7 @@ fn collect(process: &mut Process, local: &RefCell<InProcessFile>, events: u64, m
     let mut count = 0;
     let mut index = 0;
     while count < most {
+        index = with_set(local, |set| quiet_files::first_loud(process, &set.entries, index))?;
         let Some(mut entry) = with_set(local, |set| set.entries.get(index).cloned())? else { break };
         index += 1;
         let Some(file) = entry.file.upgrade().filter(|_| entry.wanted & !FLAGS != 0) else { continue };

@@ -7,6 +7,7 @@ use crate::abi::poll_events::{POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLP
 use crate::abi::registers::Frame;
 use crate::abi::time_units::{MICROSECOND, MONOTONIC, SECOND};
 use crate::operations::clock_reading::{duration, duration_of_timeval, now};
+use crate::operations::files::quiet_files;
 use crate::operations::files::readiness::{FOR_EVER, MILLISECOND, ready, wait, watch_all};
 use crate::operations::signal_setup;
 use crate::process::Process;
@@ -22,8 +23,15 @@ const ENTRY: u64 = 8;
 /// Looks at every `pollfd` once and writes what it found; how many have anything.
 fn poll_once(process: &mut Process, entries: u64, count: u64) -> Answer {
     let mut found = 0;
-    for index in 0..count {
+    let mut index = 0;
+    loop {
+        let rest = process.memory.writable(entries + ENTRY * index, ENTRY * (count - index))?;
+        index += quiet_files::pass_quiet(process, rest) as u64;
+        if index == count {
+            break;
+        }
         let address = entries + ENTRY * index;
+        index += 1;
         let [word] = process.memory.read_words(address)?;
         let (descriptor, events) = (word as u32, word >> 32 & 0xffff);
         let result = match process.descriptors.get(u64::from(descriptor)) {
@@ -124,7 +132,7 @@ fn select_once(process: &mut Process, wanted: &[Vec<u64>; 3], found: &mut [Vec<u
             continue;
         }
         let open = process.descriptors.get(descriptor as u64)?;
-        let events = ready(process, &open, POLLIN | POLLOUT | POLLPRI);
+        let events = ready(process, &open, asked.clone().fold(0, |events, set| events | SETS[set]));
         for set in asked {
             let is_ready = events & SETS[set] != 0;
             total += u64::from(is_ready);

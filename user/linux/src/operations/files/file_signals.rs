@@ -98,7 +98,13 @@ pub fn tell_owners(process: &mut Process) {
 
 /// Tells a file's owner of what has changed, and asks to hear of the next change.
 fn look_for_owner(process: &mut Process, file: &OpenFile, tells: bool) {
-    let Some(now) = file.reference().ok().and_then(|target| channel::look(target, READABLE | WRITABLE).ok()) else { return };
+    const LOOKS: u32 = 8;
+    let _ = (0..LOOKS).any(|_| !look_once(process, file, tells));
+}
+
+/// Looks once; true if something changed after the look, and is not told of.
+fn look_once(process: &mut Process, file: &OpenFile, tells: bool) -> bool {
+    let Some(now) = file.reference().ok().and_then(|target| channel::look(target, READABLE | WRITABLE).ok()) else { return false };
     let mut owner = file.owner.get();
     let before = core::mem::replace(&mut owner.changes, [now.arrivals, now.departures]);
     file.owner.set(owner);
@@ -108,13 +114,15 @@ fn look_for_owner(process: &mut Process, file: &OpenFile, tells: bool) {
         signal_owner(process, owner, POLL_OUT);
     }
     let [arrivals, departures] = owner.changes;
-    let watched = readiness::watch_with(process, file, READABLE | WRITABLE | 1 << 40, |_, target, agent, bits| {
-        channel::expect(target, READABLE | WRITABLE, arrivals, departures, bits, agent)?;
-        Ok(false)
+    let what = (READABLE | WRITABLE | 1 << 40, Some(owner.changes));
+    let watched = readiness::watch_with(process, file, what, |_, target, agent, bits| {
+        let now = channel::expect(target, READABLE | WRITABLE, arrivals, departures, bits, agent)?;
+        Ok([now.arrivals, now.departures] != [arrivals, departures])
     });
     if watched == Watched::UNKNOWN {
         file.flags.set(file.flags.get() & !O_ASYNC);
     }
+    watched.is_ready
 }
 
 fn signal_owner(process: &mut Process, owner: Owner, code: i32) {

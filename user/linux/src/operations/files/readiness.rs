@@ -5,6 +5,7 @@ use crate::abi::poll_events::{ALWAYS, POLLERR, POLLHUP, POLLIN, POLLOUT};
 use crate::abi::time_units::MONOTONIC;
 use crate::operations::clock_reading::{self, now};
 use crate::operations::files::pidfd;
+use crate::operations::files::quiet_files;
 use crate::operations::user_faults;
 use crate::process::Process;
 use crate::state::files::epoll_set::{Entry, Set};
@@ -13,6 +14,7 @@ use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::pipe::Side;
 use crate::state::files::watch::Watch;
 use alloc::rc::Rc;
+use alloc::vec::Vec;
 use core::cell::RefCell;
 use nacre_proto::{channel, file};
 use nacre_sys::Reference;
@@ -39,6 +41,9 @@ pub fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
     let Some(end) = open.pipe() else {
         if open.options.get().has_failed() {
             return events & (POLLIN | POLLOUT) | ALWAYS;
+        }
+        if quiet_files::is_quiet(process, open, events, None) {
+            return 0;
         }
         let Ok(target) = open.reference() else { return POLLERR };
         return process.unlocked(|| file::poll(target, events)).map_or(POLLERR, |reply| reply.events & (events | ALWAYS));
@@ -74,18 +79,18 @@ impl Watched {
 }
 
 /// Has `ask` tell a file's server to notify these bits, unless it still has a watch of all these
-/// events.
-pub fn watch_with(process: &mut Process, open: &OpenFile, events: u64, ask: impl FnOnce(&mut Process, Reference, Reference, u64) -> Result<bool, Errno>) -> Watched {
+/// events. `changes` are what edges are told from.
+pub fn watch_with(process: &mut Process, open: &OpenFile, (events, changes): (u64, Option<[u64; 2]>), ask: impl FnOnce(&mut Process, Reference, Reference, u64) -> Result<bool, Errno>) -> Watched {
     let watch = process.watches.of(open);
     let count = process.watches.count(watch);
-    if events & !watch.events == 0 && watch.notified == count && watch.events != 0 {
+    if process.watches.holds(watch, events) {
         return Watched::NOTHING;
     }
     let Ok(agent) = process.need_agent() else { return Watched::UNKNOWN };
     let Ok(target) = open.reference() else { return Watched::NOTHING };
     let Ok(is_ready) = ask(process, target, agent, watch.bits()) else { return Watched::UNKNOWN };
     if !is_ready {
-        open.watch.set(Watch { events, notified: count, ..watch });
+        open.watch.set(Watch { events, notified: count, changes, ..watch });
     }
     Watched { is_complete: true, is_ready }
 }
@@ -100,7 +105,7 @@ pub fn any_ready(process: &mut Process, local: &RefCell<InProcessFile>) -> bool 
 /// themselves.
 pub fn watch_set(process: &mut Process, local: &RefCell<InProcessFile>) -> Watched {
     let entries = match &*local.borrow() {
-        InProcessFile::Set(set) => set.entries.clone(),
+        InProcessFile::Set(set) => set.entries.iter().filter(|entry| !quiet_files::is_watched(process, entry)).cloned().collect::<Vec<_>>(),
         _ => return Watched::NOTHING,
     };
     let wanted = entries.iter().filter(|entry| entry.wanted & !FLAGS != 0);
@@ -119,7 +124,7 @@ fn watch_entry(process: &mut Process, entry: &Entry) -> Watched {
         return Watched { is_complete: watched.is_complete && !watched.is_ready, is_ready: false };
     }
     let [arrivals, departures] = entry.changes;
-    watch_with(process, &file, events | EDGE, |_, target, agent, bits| {
+    watch_with(process, &file, (events | EDGE, Some(entry.changes)), |_, target, agent, bits| {
         let now = channel::expect(target, events, arrivals, departures, bits, agent)?;
         Ok([now.arrivals, now.departures] != [arrivals, departures])
     })
@@ -155,7 +160,7 @@ pub fn watch(process: &mut Process, open: &OpenFile, events: u64) -> Watched {
         Kind::Local(_) if open.process().is_some() => Watched::UNKNOWN,
         Kind::Local(local) if !open.is_remote() => watch_set(process, local),
         Kind::Pipe(_) => Watched::NOTHING,
-        _ => watch_with(process, open, events, |process, target, agent, bits| {
+        _ => watch_with(process, open, (events, None), |process, target, agent, bits| {
             Ok(process.unlocked(|| file::watch(target, events, bits, agent))?.events != 0)
         }),
     }
@@ -175,7 +180,10 @@ pub fn watch_all(process: &mut Process, count: u64, look: impl Fn(&Process, u64)
 /// Asks `check` until it says how many are ready, or the time has passed; 0 then. Between, `watch`
 /// has the agent told when it is to ask again.
 pub fn wait(process: &mut Process, timeout: u64, mut check: impl FnMut(&mut Process) -> Answer, mut watch: impl FnMut(&mut Process) -> Watched) -> Answer {
-    let mut count = check(process)?;
+    // Who does not wait is to see all that was done before, also where monitors hand notifications
+    // on, which takes them a while.
+    let knows = timeout != 0 && quiet_files::settle(process);
+    let mut count = quiet_files::looking(process, knows, &mut check)?;
     if count != 0 || timeout == 0 {
         return Ok(count);
     }
@@ -189,7 +197,8 @@ pub fn wait(process: &mut Process, timeout: u64, mut check: impl FnMut(&mut Proc
         let left = watch_and_sleep(process, end, &mut pace, &mut watch);
         process.me().awaits_pipe = false;
         let left = left?;
-        count = check(process)?;
+        // What the agent counts later has come during this call, too.
+        count = quiet_files::looking(process, true, &mut check)?;
         if count != 0 || left == 0 {
             return Ok(count);
         }
@@ -255,7 +264,7 @@ const DEPARTURES: u64 = POLLOUT | 0x100;
 /// Events of which something that comes is news: `POLLIN POLLPRI POLLRDNORM POLLRDHUP`; and those
 /// of which room is.
 const ARRIVALS: u64 = POLLIN | 2 | 0x40 | 0x2000;
-const EDGE: u64 = 1 << 31;
+pub const EDGE: u64 = 1 << 31;
 pub const ONE_SHOT: u64 = 1 << 30;
 
 /// Does something with a set.
@@ -269,6 +278,9 @@ pub fn with_set<R>(local: &RefCell<InProcessFile>, work: impl FnOnce(&mut Set) -
 /// Returns the events of a file in an epoll set, and those of them to report.
 pub fn look(process: &mut Process, file: &OpenFile, entry: &mut Entry) -> (u64, u64) {
     let wanted = entry.wanted & !FLAGS;
+    if entry.wanted & EDGE != 0 && quiet_files::is_quiet(process, file, wanted, Some(entry.changes)) {
+        return (entry.told, 0);
+    }
     if entry.wanted & EDGE != 0
         && file.counts_changes()
         && let Ok(now) = file.reference().and_then(|target| channel::look(target, wanted))

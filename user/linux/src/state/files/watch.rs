@@ -15,6 +15,9 @@ pub struct Watch {
     /// Number of the bit, counted from 1; 0 if the file has none yet.
     pub bit: u8,
     pub notified: u32,
+    /// Counts of arrivals and departures from which on any change is told. `None`: the watch was
+    /// taken when the file had none of the events.
+    pub changes: Option<[u64; 2]>,
 }
 
 impl Watch {
@@ -32,7 +35,7 @@ mod tests {
     #[test]
     fn no_file_gets_a_bit_of_the_kernels() {
         for bit in 1..=BITS as u8 {
-            let bits = Watch { events: POLLIN, bit, notified: 0 }.bits();
+            let bits = Watch { events: POLLIN, bit, ..Watch::default() }.bits();
             assert!(bits & FILES != 0 && bits & KERNEL_BITS == 0 && bits >= 1 << FIRST_BIT, "{bit}");
         }
     }

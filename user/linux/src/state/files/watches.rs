@@ -7,12 +7,14 @@ use crate::state::files::watch::{BITS, FIRST_BIT, Watch};
 pub struct Watches {
     notified: [u32; BITS],
     next: u8,
+    /// A thread has asked the agent to say when it has counted all that was told before.
+    is_asked: bool,
 }
 
 impl Watches {
     /// Creates an empty record.
     pub const fn new() -> Watches {
-        Watches { notified: [0; BITS], next: 0 }
+        Watches { notified: [0; BITS], next: 0, is_asked: false }
     }
 
     /// Bits have come: what stood at them is to be asked for again.
@@ -27,7 +29,7 @@ impl Watches {
         let mut watch = file.watch.get();
         if watch.bit == 0 {
             self.next = (self.next + 1) % BITS as u8;
-            watch = Watch { events: 0, bit: self.next + 1, notified: 0 };
+            watch = Watch { bit: self.next + 1, ..Watch::default() };
             file.watch.set(watch);
         }
         watch
@@ -35,5 +37,24 @@ impl Watches {
 
     pub fn count(&self, watch: Watch) -> u32 {
         self.notified.get(usize::from(watch.bit) - 1).copied().unwrap_or_default()
+    }
+
+    /// Returns true if a watch of these events stands at the file's server, which has told of none.
+    pub fn holds(&self, watch: Watch, events: u64) -> bool {
+        watch.bit != 0 && watch.events != 0 && events & !watch.events == 0 && self.count(watch) == watch.notified
+    }
+
+    /// Notes that the agent is asked whether all is counted; false if it is being asked already.
+    pub fn ask(&mut self) -> bool {
+        !core::mem::replace(&mut self.is_asked, true)
+    }
+
+    /// Notes that the agent has counted all that was told before it was asked.
+    pub fn answer(&mut self) {
+        self.is_asked = false;
+    }
+
+    pub fn is_asked(&self) -> bool {
+        self.is_asked
     }
 }

@@ -45,6 +45,11 @@ pub struct Thread {
     /// Set while the thread waits for a change of a file in the process, or of one that the signal
     /// thread hears of.
     pub awaits_pipe: bool,
+    /// Files that the thread found watched, and not told of, when it looked last, or half as many
+    /// as before.
+    pub quiet: u32,
+    /// Set while such a file is known to have nothing: the agent has counted all that was told.
+    pub knows_quiet: bool,
     /// The page of the program's that it waits for, as a user-fault file is told.
     pub awaits_page: Option<AwaitedPage>,
     /// Faults of the thread at pages that are there.
@@ -83,6 +88,8 @@ impl Thread {
             awaits: None,
             awaits_several: Default::default(),
             awaits_pipe: false,
+            quiet: 0,
+            knows_quiet: false,
             awaits_page: None,
             late: Late::default(),
             trap: [0; 2],
