@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use nacre_control::exec::about_text;
-use nacre_proto::flags::{COMMAND_COPY, COMMAND_EXEC, COMMAND_SIGNAL};
+use nacre_proto::flags::{COMMAND_COPY, COMMAND_EXEC, COMMAND_FREEZE, COMMAND_HOLD, COMMAND_RELEASE, COMMAND_SIGNAL};
 
 use super::log::{FOLLOWS, LOGS, Log};
 use super::names::Named;
@@ -90,6 +90,9 @@ impl Desk {
                 // First, since nobody has the process any more once the command is taken back.
                 events.send(Event::Control(kill_line(number, flags))).ok()?;
             }
+            if operation == COMMAND_FREEZE && flags & COMMAND_HOLD != 0 {
+                events.send(Event::Control(release_line(number, flags))).ok()?;
+            }
             events.send(Event::Control(format!("cancel {number}\n"))).ok()?;
         }
         Some(())
@@ -156,6 +159,11 @@ fn kill_line(number: u64, flags: u64) -> String {
     format!("command {} {COMMAND_SIGNAL} {} {}\n", fresh_number(), flags & COMMAND_COPY, hex(&text))
 }
 
+/// The command that lets the environment go on which the command with this number has frozen.
+fn release_line(number: u64, flags: u64) -> String {
+    format!("command {} {COMMAND_RELEASE} {} {}\n", fresh_number(), flags & COMMAND_COPY, hex(number.to_string().as_bytes()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,5 +228,18 @@ mod tests {
         let said: Vec<String> = events.iter().map(|event| if let Event::Control(line) = event { line } else { String::new() }).collect();
         assert_eq!((&*said[0], &*said[2], said.len()), ("command 3 5 8589934592 736800\n", "cancel 3\n", 3));
         assert!(said[1].starts_with("command ") && said[1].ends_with(" 7 8589934592 330a39\n"), "{}", said[1]);
+    }
+
+    #[test]
+    fn what_stands_still_goes_on_when_who_has_frozen_it_goes() {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let (sender, events) = channel();
+        ours.write_all(b"2 4294967304\n").unwrap();
+        drop(ours);
+        Desk::default().attend(theirs, 3, &(1, String::new()), &sender);
+        drop(sender);
+        let said: Vec<String> = events.iter().map(|event| if let Event::Control(line) = event { line } else { String::new() }).collect();
+        assert_eq!((&*said[0], &*said[2], said.len()), ("command 3 2 4294967304 \n", "cancel 3\n", 3));
+        assert!(said[1].starts_with("command ") && said[1].ends_with(" 10 4294967296 33\n"), "{}", said[1]);
     }
 }

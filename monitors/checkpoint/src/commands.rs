@@ -9,7 +9,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use nacre_control::attendance::Told;
-use nacre_control::{Attendance, Command, Record, Seats, record};
+use nacre_control::record::{self, HELD};
+use nacre_control::{Attendance, Command, Record, Seats};
 use nacre_proto::flags::COMMAND_LIST;
 use nacre_proto::{Errno, Request, control};
 use nacre_sys::{OwnedReference, PortSet, Reference};
@@ -126,9 +127,12 @@ impl Outside {
         let memory = Some(self.arena.present());
         let (path, number) = (self.path(), command.number);
         let kind = if self.place == 0 { "monitor" } else { "copy" };
-        let line = Record { path: &path, kind, name: b"checkpoint", memory, ..Record::default() }.line();
+        let state = if self.is_held { HELD } else { "" };
+        let line = Record { path: &path, kind, name: b"checkpoint", state, memory, ..Record::default() }.line();
         match self.commands.desk.answer(number, &line) {
             Err(errno) => self.commands.end(number, errno),
+            // Nobody within can answer now.
+            Ok(()) if self.is_held => self.commands.end(number, DONE),
             Ok(()) => match self.commands.seats.post(command) {
                 Some(_) => self.commands.end(number, DONE),
                 None => {}

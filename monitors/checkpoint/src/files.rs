@@ -38,12 +38,21 @@ impl Images {
         [&self.path[..], b".part"].concat()
     }
 
-    /// Freezes the environment into the next image.
-    pub fn write(&self, world: &mut World) -> Result<Figures, String> {
+    /// Freezes the environment into the next image. With `ends`, it stands still afterwards, unless
+    /// that failed.
+    pub fn write(&self, world: &mut World, ends: bool) -> Result<Figures, String> {
+        let written = self.try_write(world, ends.then_some(0));
+        if written.is_err() && let Some(life) = world.lives.get_mut(&ORIGINAL) {
+            life.release()?;
+        }
+        written
+    }
+
+    fn try_write(&self, world: &mut World, holder: Option<u64>) -> Result<Figures, String> {
         let (partial, files) = (self.partial(), self.services.files());
         let file = create(&self.services, &partial)?;
         let mut at = 0;
-        let figures = freeze(world, ORIGINAL, |bytes| {
+        let figures = freeze(world, ORIGINAL, holder, |bytes| {
             for part in bytes.chunks(PART) {
                 write_all(file.handle(), &mut at, part)?;
             }
@@ -66,12 +75,12 @@ impl Images {
     }
 }
 
-/// Freezes the environment with this number into a file without a name.
-pub fn write_unnamed(world: &mut World, number: u64) -> Result<(OwnedReference, Figures), String> {
+/// Freezes the environment with this number into a file without a name, as [`freeze`] does.
+pub fn write_unnamed(world: &mut World, number: u64, holder: Option<u64>) -> Result<(OwnedReference, Figures), String> {
     let files = parent::find(Reference::PARENT, SERVICE_FILES).map_err(|errno| format!("cannot make a file: {errno}"))?.found;
     let made = directory::memory(files.handle(), 0).map_err(|errno| format!("cannot make a file: {errno}"))?.file;
     let mut at = 0;
-    let figures = freeze(world, number, |bytes| bytes.chunks(PART).try_for_each(|part| write_all(made.handle(), &mut at, part)))?;
+    let figures = freeze(world, number, holder, |bytes| bytes.chunks(PART).try_for_each(|part| write_all(made.handle(), &mut at, part)))?;
     Ok((made, figures))
 }
 

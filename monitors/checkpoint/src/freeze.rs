@@ -83,7 +83,7 @@ fn stop(life: &mut Life, running: &mut Vec<u64>) -> Result<(), String> {
 }
 
 /// Lets those threads run that did.
-fn go_on(life: &mut Life, running: &[u64]) -> Result<(), String> {
+pub fn go_on(life: &mut Life, running: &[u64]) -> Result<(), String> {
     let frame = frame(&life.outside);
     let listed: BTreeSet<u64> = frame.list(&mut life.outside.arena).map_err(said("listing"))?.into_iter().filter(|(_, kind)| *kind == ObjectType::Thread).map(|(offset, _)| offset).collect();
     // Memory that was given back meanwhile took its threads along.
@@ -104,22 +104,30 @@ pub struct Figures {
     pub ticks: u64,
 }
 
-/// Freezes the environment with this number into an image, which `sink` takes. All go on
-/// afterwards, whether it could be written or not.
-pub fn freeze(world: &mut World, number: u64, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
+/// Freezes the environment with this number into an image, which `sink` takes. All others go on
+/// afterwards. So does this one, if the image could not be written or `holder` is `None`; otherwise
+/// it stands still for that command until [`Life::release`].
+pub fn freeze(world: &mut World, number: u64, holder: Option<u64>, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
     let (started, mut stopped) = (nacre_sys::clock::ticks(), Stopped::new());
     let written = stop_all(world, &mut stopped).and_then(|()| {
         let life = running(world, number)?;
         write(life, stopped.get(&number).map_or(&[], |threads| &threads[..]), sink)
     });
+    if let (Some(command), Ok(_), Some(life)) = (holder, &written, world.lives.get_mut(&number)) {
+        life.hold(command, stopped.remove(&number).unwrap_or_default());
+    }
     go_on_all(world, &stopped)?;
     let (objects, pages, missing) = written?;
     Ok(Figures { objects, pages, missing, ticks: nacre_sys::clock::ticks() - started })
 }
 
-/// The environment with this number, if it has not ended.
+/// The environment with this number, if it has not ended and does not stand still for a command.
 pub fn running(world: &mut World, number: u64) -> Result<&mut Life, String> {
-    world.lives.get_mut(&number).filter(|life| life.outside.ended.is_none()).ok_or_else(|| String::from("the program has ended"))
+    match world.lives.get_mut(&number).filter(|life| life.outside.ended.is_none()) {
+        None => Err(String::from("the program has ended")),
+        Some(life) if life.held.is_some() => Err(String::from("the environment stands still: it is being moved")),
+        Some(life) => Ok(life),
+    }
 }
 
 /// Reads out all but pages and files. The number of pages is zero.

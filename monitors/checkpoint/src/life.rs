@@ -1,6 +1,8 @@
 //! An environment that runs: what it is, how it starts and how it ends.
 
+use crate::freeze::go_on;
 use crate::outside::{Outside, PARENT, What};
+use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::fault;
 use nacre_abi::rights::REFERENCE_USE;
@@ -17,6 +19,16 @@ pub struct Life {
     pub outside: Outside,
     /// The command that it runs.
     pub command: Vec<Vec<u8>>,
+    /// The command for which it stands still.
+    pub held: Option<Held>,
+}
+
+/// The command for which an environment stands still.
+pub struct Held {
+    /// Number of the command; 0 if it stands still since it was thawed.
+    pub command: u64,
+    /// The threads that ran before.
+    running: Vec<u64>,
 }
 
 impl Life {
@@ -34,6 +46,28 @@ impl Life {
         started
     }
 
+    /// Makes an environment in which nothing runs yet.
+    pub fn new(outside: Outside, command: Vec<Vec<u8>>) -> Life {
+        Life { outside, command, held: None }
+    }
+
+    /// Lets the environment, whose threads are stopped, stand still for a command. Nothing outside
+    /// is read for it meanwhile: what an image says that it waits for has to be there when that
+    /// goes on elsewhere.
+    pub fn hold(&mut self, command: u64, running: Vec<u64>) {
+        self.outside.is_held = true;
+        self.held = Some(Held { command, running });
+    }
+
+    /// Lets the environment go on that stands still, if it does.
+    pub fn release(&mut self) -> Result<(), String> {
+        let Some(held) = self.held.take() else { return Ok(()) };
+        self.outside.is_held = false;
+        go_on(self, &held.running)?;
+        self.outside.go_on();
+        Ok(())
+    }
+
     /// Ends with an exception of its first program.
     pub fn end_by(&mut self, request: &mut Request<'_>) {
         let exception = Exception::from_words(request.words());
@@ -45,6 +79,9 @@ impl Life {
 
     /// Takes everything back that it had. Commands on their way through it are done.
     pub fn destroy(mut self) {
+        if let Some(held) = self.held.take().filter(|held| held.command != 0) {
+            self.outside.commands.end(held.command, Errno::ESRCH);
+        }
         self.outside.commands.close();
         // Nothing runs any more before what it uses goes.
         self.outside.arena.reclaim();

@@ -70,7 +70,7 @@ fn begin(world: &mut World, options: &Options<'_>, arguments: &Arguments) -> Res
     let wrong = |errno: Errno| format!("cannot make the environment: {errno}");
     let outside = Outside::new(world.set(), ORIGINAL, arena, services, world.desk.clone()).map_err(wrong)?;
     let command = options.command.iter().map(|word| word.to_vec()).collect();
-    let mut life = Life { outside, command };
+    let mut life = Life::new(outside, command);
     match life.start(options.command, arguments) {
         Ok(()) => {
             world.lives.insert(ORIGINAL, life);
@@ -95,7 +95,12 @@ fn go_on(world: &mut World, path: &[u8], options: &Options<'_>, arguments: &Argu
         world.template = Some(running);
         return Ok(());
     }
-    freeze::running(world, ORIGINAL).and_then(|life| thaw::start(life, &running))
+    let life = freeze::running(world, ORIGINAL)?;
+    if options.holds {
+        life.hold(0, running);
+        return Ok(());
+    }
+    thaw::start(life, &running)
 }
 
 /// Tells of a freeze: what is not in the image, and figures if they are wanted.
@@ -181,12 +186,14 @@ fn serve(world: &mut World, options: &Options<'_>, images: Option<&Images>) -> R
             }
         }
         if let Some(images) = images {
-            match images.write(world) {
-                Ok(figures) => tell(world, ORIGINAL, &figures, options.stats),
+            match images.write(world, options.ends) {
+                Ok(figures) => {
+                    tell(world, ORIGINAL, &figures, options.stats);
+                    if options.ends {
+                        return Ok(0);
+                    }
+                }
                 Err(why) => complain(NAME, &why),
-            }
-            if options.ends {
-                return Ok(0);
             }
         }
         next = options.every.map(|pause| nacre_sys::clock::ticks() + pause);

@@ -16,6 +16,7 @@ pub const MANIFEST: Manifest = Manifest {
         Choice::new("-m", Value::Text("SIZE"), "memory of the environment: bytes, or with K, M or G (a quarter of what is left)"),
         Choice::new("--stats", Value::None, "tell of each freeze what it took"),
         Choice::new("--thaw", Value::Input("FILE"), "go on with the environment of an image, instead of running PROGRAM"),
+        Choice::new("--hold", Value::None, "the environment of the image stands still until a command lets it go on, as `nacre receive` gives it"),
         Choice::new("--warm", Value::Text("TEXT"), "let a copy of the image's environment run, which reads TEXT, a newline and the end; again: one after the other"),
     ],
     notes: "",

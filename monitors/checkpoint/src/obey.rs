@@ -9,7 +9,7 @@ use alloc::string::String;
 use nacre_control::{Command, attendance};
 use nacre_nest::command::complain;
 use nacre_proto::Errno;
-use nacre_proto::flags::{COMMAND_END, COMMAND_FORK, COMMAND_FREEZE, COMMAND_KILL, COMMAND_LIST, COMMAND_WAIT, COPY_SHIFT};
+use nacre_proto::flags::{COMMAND_END, COMMAND_FORK, COMMAND_FREEZE, COMMAND_HOLD, COMMAND_KILL, COMMAND_LIST, COMMAND_RELEASE, COMMAND_WAIT, COPY_SHIFT};
 
 /// Carries out the commands that have come. True: nothing is to go on.
 pub fn obey(world: &mut World, has_figures: bool) -> bool {
@@ -22,8 +22,19 @@ pub fn obey(world: &mut World, has_figures: bool) -> bool {
             COMMAND_FREEZE => {
                 let result = freeze_now(world, number, &command, has_figures);
                 let is_done = result.is_ok();
+                if is_done && command.flags & COMMAND_HOLD != 0 {
+                    // It is done when it is released.
+                    continue;
+                }
                 world.desk.end(command.number, result.err().unwrap_or(Errno(0)));
                 if is_done && command.flags & COMMAND_END != 0 && ends(world, number) {
+                    return true;
+                }
+            }
+            COMMAND_RELEASE => {
+                let result = release_now(world, number, &command);
+                world.desk.end(command.number, result.err().unwrap_or(Errno(0)));
+                if result.is_ok() && command.flags & COMMAND_END != 0 && ends(world, number) {
                     return true;
                 }
             }
@@ -58,14 +69,36 @@ fn list(world: &mut World, command: Command) {
     }
 }
 
-/// Freezes an environment for a command, which gets the image.
+/// Freezes an environment for a command, which gets the image. An environment that is to end or to
+/// be held stands still from then on; if its image could not be handed over, it goes on.
 fn freeze_now(world: &mut World, number: u64, command: &Command, has_figures: bool) -> Result<(), Errno> {
-    let (file, figures) = write_unnamed(world, number).map_err(|why| {
+    let stands_still = command.flags & (COMMAND_END | COMMAND_HOLD) != 0;
+    let failed = |why: String| {
         complain(NAME, &why);
         Errno::EIO
-    })?;
+    };
+    let (file, figures) = write_unnamed(world, number, stands_still.then_some(command.number)).map_err(failed)?;
     tell(world, number, &figures, has_figures);
-    attendance::answer_file(command, file.handle())
+    let handed = attendance::answer_file(command, file.handle());
+    if handed.is_err() && let Some(life) = world.lives.get_mut(&number) && stands_still {
+        life.release().map_err(failed)?;
+    }
+    handed
+}
+
+/// Lets an environment go on that stands still for the command which the text names, unless it is
+/// to end. The command that froze it is done with that.
+fn release_now(world: &mut World, number: u64, command: &Command) -> Result<(), Errno> {
+    let named = nacre_control::exec::number(&command.text).ok_or(Errno::EINVAL)?;
+    let life = world.lives.get_mut(&number).filter(|life| life.held.as_ref().is_some_and(|held| held.command == named)).ok_or(Errno::ESRCH)?;
+    let released = if command.flags & COMMAND_END != 0 { Ok(()) } else { life.release() };
+    if named != 0 {
+        world.desk.end(named, Errno(0));
+    }
+    released.map_err(|why| {
+        complain(NAME, &why);
+        Errno::EIO
+    })
 }
 
 /// Makes copies for a command, which is told their numbers, and, if it waits, how each ends.

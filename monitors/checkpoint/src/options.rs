@@ -1,5 +1,5 @@
 //! The command line: `checkpoint [-o FILE] [--after SECONDS] [--every SECONDS] [--fork N]
-//! [--end] [-m SIZE] [--stats] [--thaw FILE] [--warm TEXT] [--] [PROGRAM [ARGUMENTS]]`.
+//! [--end] [-m SIZE] [--stats] [--thaw FILE] [--hold] [--warm TEXT] [--] [PROGRAM [ARGUMENTS]]`.
 
 use crate::manifest::MANIFEST;
 use alloc::vec::Vec;
@@ -24,6 +24,8 @@ pub struct Options<'a> {
     pub stats: bool,
     /// Path of the image to go on with.
     pub thaw: Option<&'a [u8]>,
+    /// The environment of the image stands still until a command lets it go on.
+    pub holds: bool,
     /// Input of the copies that run, instead of the environment of the image, one after the other.
     pub warm: Vec<&'a [u8]>,
     /// The program and its arguments.
@@ -41,6 +43,7 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
             b"--end" => options.ends = true,
             b"--fork" => options.copies = Some(core::str::from_utf8(value).ok().and_then(|text| text.parse().ok()).ok_or(Stop::Value(name))?),
             b"--stats" => options.stats = true,
+            b"--hold" => options.holds = true,
             b"--warm" => options.warm.push(value),
             b"--thaw" => options.thaw = Some(value),
             _ => options.memory = Some(size(value).ok_or(Stop::Value(name))?),
@@ -50,7 +53,8 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
     let freezes = options.after.is_some() || options.every.is_some();
     match () {
         () if options.thaw.is_some() != arguments.is_empty() => Err(Stop::NoProgram),
-        () if options.thaw.is_none() && !options.warm.is_empty() => Err(Stop::Value(b"--thaw")),
+        () if options.thaw.is_none() && (options.holds || !options.warm.is_empty()) => Err(Stop::Value(b"--thaw")),
+        () if options.holds && !options.warm.is_empty() => Err(Stop::Value(b"--hold")),
         // Images need a file, and a file needs a time.
         () if freezes && options.output.is_none() && options.copies.is_none() => Err(Stop::Value(b"-o")),
         () if !freezes && (options.output.is_some() || options.ends || options.copies.is_some()) => Err(Stop::Value(b"--after")),
@@ -88,6 +92,8 @@ mod tests {
         assert_eq!(parse(&[b"--fork", b"2", b"ls"]), Err(Stop::Value(b"--after")));
         assert_eq!(parse(&[b"--after", b"1", b"--fork", b"-2", b"ls"]), Err(Stop::Value(b"--fork")));
         assert_eq!(parse(&[b"--warm", b"a", b"ls"]), Err(Stop::Value(b"--thaw")));
+        assert_eq!(parse(&[b"--hold", b"ls"]), Err(Stop::Value(b"--thaw")));
+        assert_eq!(parse(&[b"--thaw", b"x", b"--hold", b"--warm", b"a"]), Err(Stop::Value(b"--hold")));
         assert_eq!(parse(&[b"--thaw", b"x", b"--warm", b"a", b"--warm", b"b"]).map(|options| options.warm.len()), Ok(2));
     }
 

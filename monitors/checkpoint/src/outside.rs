@@ -98,6 +98,8 @@ pub struct Outside {
     pub input: Option<Input>,
     /// Nanoseconds that its monotonic clock is before ours.
     pub clock_ahead: u64,
+    /// Set if the environment stands still for a command, so that what waits is not asked for.
+    pub is_held: bool,
     /// Numbers of the ports, by their addresses.
     pub places: BTreeMap<u64, u64>,
     free: Vec<usize>,
@@ -147,7 +149,7 @@ impl Outside {
     pub fn new(set: PortSet, place: u64, arena: Arena, services: Services, desk: Rc<Desk>) -> Result<Outside, Errno> {
         let pools = Pools::new(arena.size());
         let waiters = Waiters::new(OwnedPort::new(place << ENVIRONMENT_SHIFT | WAKE, set)?);
-        Ok(Outside { set, place, entries: Vec::new(), arena, pools, ended: None, waiters, commands: Commands::new(desk), changes: Changes::default(), input: None, clock_ahead: 0, places: BTreeMap::new(), free: Vec::new(), services })
+        Ok(Outside { set, place, entries: Vec::new(), arena, pools, ended: None, waiters, commands: Commands::new(desk), changes: Changes::default(), input: None, clock_ahead: 0, is_held: false, places: BTreeMap::new(), free: Vec::new(), services })
     }
 
     /// A port with this number.

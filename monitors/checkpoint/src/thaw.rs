@@ -76,7 +76,7 @@ pub fn build(world: &World, place: u64, facts: &Facts, objects: &[Object], arena
     let frame = frame(&outside);
     frame.restore_objects(&mut outside.arena, objects).map_err(said("making the environment anew"))?;
     connect(facts, &frame, &mut outside)?;
-    Ok(Life { outside, command: facts.command.clone() })
+    Ok(Life::new(outside, facts.command.clone()))
 }
 
 /// The pools of an image, with what its segments have taken of them.

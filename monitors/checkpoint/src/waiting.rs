@@ -103,8 +103,11 @@ impl Outside {
         }
     }
 
-    /// Asks again for all that wait.
+    /// Asks again for all that wait, unless the environment stands still for a command.
     pub fn go_on(&mut self) {
+        if self.is_held {
+            return;
+        }
         for waiter in core::mem::take(&mut self.waiters.all) {
             if waiter.reply.is_null().unwrap_or(true) {
                 // Who waited has gone, or was interrupted by a signal.

@@ -65,7 +65,7 @@ impl World {
             if left == Some(0) {
                 return Ok(());
             }
-            let patience = self.lives.values().filter_map(|life| life.outside.waiters.patience());
+            let patience = self.lives.values().filter(|life| life.held.is_none()).filter_map(|life| life.outside.waiters.patience());
             let wait = left.into_iter().chain(patience).min().unwrap_or(nacre_sys::FOREVER);
             if !self.serve(wait)? {
                 self.lives.values_mut().for_each(|life| life.outside.go_on());

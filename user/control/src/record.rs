@@ -4,6 +4,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+/// State of an environment that stands still until a command lets it go on.
+pub const HELD: &str = "held";
+
 /// A line: fields with a tab between them, and a newline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record<'a> {

@@ -39,6 +39,8 @@ table! {
     COMMAND_SIGNAL = 7 of 0xffff_ffff_ffff_ffff, "Sends a signal to the group of a process, or, if it is `SIGKILL`, to its session. Text: number of the command that started it, a newline, and the signal, both in decimal digits.";
     COMMAND_WINDOW = 8 of 0xffff_ffff_ffff_ffff, "Sets the size of a process's terminal. Text: the number as above, a newline, rows, a space, and columns.";
     COMMAND_TAKEN = 9 of 0xffff_ffff_ffff_ffff, "Says that output has been taken, so that more may come. Text: the number as above, a newline, and how many bytes.";
+    COMMAND_RELEASE = 10 of 0xffff_ffff_ffff_ffff, "Lets an environment go on that stands still by `COMMAND_HOLD`, or ends it, with `COMMAND_END`. Text: number of the command that froze it, in decimal digits; 0: it stands still since it was thawed. `ESRCH`: it does not stand still by that.";
+    COMMAND_STATS = 11 of 0xffff_ffff_ffff_ffff, "Lists what monitors have counted: a line each of fields with a tab between them: path, kind and name of the monitor, name of the count, number.";
 }
 
 table! {
@@ -47,6 +49,7 @@ table! {
     COMMAND_END = 1, "The environment does not go on afterwards.";
     COMMAND_WAIT = 2, "The answer ends when all copies have ended. Another line for each: its number, `ended`, its status.";
     COMMAND_TERMINAL = 4, "The process has a terminal of its own.";
+    COMMAND_HOLD = 8, "A frozen environment stands still until `COMMAND_RELEASE`, and the command is not done before that. Whoever gives commands lets it go on when nobody waits for the answer any more.";
     COMMAND_COPY = 0xffff_ffff_0000_0000, "Number of the copy that is meant; 0: the original.";
 }
 
