@@ -65,6 +65,7 @@ targets! {
     "linux", linux::calls, DECODER_TRIES, "a Linux program's calls, with any arguments and memory, up to the first message";
     "gdb-packets", gdb::packets, DECODER_TRIES, "bytes from a gdb, and what a session with it does to a target";
     "records", host::records, DECODER_TRIES, "what the guest tells the host over its second line";
+    "moves", host::moves, DECODER_TRIES, "what the sender of an environment says to `nacre receive`";
     "host-ports", ports::ports, DECODER_TRIES, "a console with many ports that writes over rings, buffers and registers while its driver works";
     "platform", machines::platform, DECODER_TRIES, "a guest's accesses to the ports of its devices, while time passes and states go out and in";
     "cards", cards::cards_target, DECODER_TRIES, "a guest's accesses to the PCI bus, registers, rings and requests of virtio devices, while states go out and in";

@@ -2,11 +2,12 @@
 
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::control::arguments::{ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, PsArguments};
+use crate::control::arguments::{EXEC_EXAMPLES, ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, MOVE_EXAMPLES, MoveArguments, PsArguments, THAW_EXAMPLES};
 use crate::failure::STATUSES;
+use crate::lint::arguments::LintArguments;
 use crate::store;
 
 /// Examples that `nacre --help` shows. The test `examples` runs each of them.
@@ -30,19 +31,6 @@ Examples:
   nacre run trace -o t.json ls /bin        a trace that Perfetto opens
   nacre run --bare trace true              without `process`: the program cannot fork
   nacre run --timeout 5 -- sh -c 'while :; do :; done'";
-
-const THAW_EXAMPLES: &str = "\
-Examples:
-  nacre run --name web checkpoint process sh   in one terminal
-  nacre freeze web -o image --end              in another one
-  nacre thaw image                             now or tomorrow, here or elsewhere";
-
-const EXEC_EXAMPLES: &str = "\
-Examples:
-  nacre run --name web process sh       in one terminal
-  nacre exec web ps                     in another one
-  nacre exec --tty web sh               a shell beside the first one
-  nacre exec web sh -c 'cat > /tmp/x' < x";
 
 const FUZZ_EXAMPLES: &str = "\
 Examples:
@@ -74,6 +62,12 @@ pub enum Task {
     Ps(PsArguments),
     /// Freeze a running environment (one below `checkpoint`) into an image
     Freeze(FreezeArguments),
+    /// Move a running environment (one below `checkpoint`) to where `receive` waits for it
+    #[command(name = "move", after_help = MOVE_EXAMPLES)]
+    Move(MoveArguments),
+    /// Wait for an environment that `move` sends, and go on with it in a machine of its own
+    #[command(after_help = MOVE_EXAMPLES)]
+    Receive(ReceiveArguments),
     /// Make copies of a running environment (one below `checkpoint`), in the same machine
     Fork(ForkArguments),
     /// Start a process in a machine that runs, joined to this command, and end with its status
@@ -104,21 +98,6 @@ pub enum Task {
     Completions(CompletionsArguments),
     /// Write a manual page for this command and for each subcommand
     Man(ManArguments),
-}
-
-/// Arguments of `lint`.
-#[derive(Args, Debug)]
-pub struct LintArguments {
-    /// Also write the counts and what breaks a rule as JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Print each import of this crate that is in a circle or comes from a higher layer
-    #[arg(long, value_name = "FOLDER")]
-    pub imports: Option<String>,
-    /// Print each comment of this folder that does not begin with its item, and each line of prose
-    /// over 100 columns
-    #[arg(long, value_name = "FOLDER")]
-    pub words: Option<String>,
 }
 
 /// Arguments of `completions`.
@@ -297,6 +276,32 @@ impl ThawArguments {
     }
 }
 
+/// Arguments of `receive`.
+#[derive(Args, Debug)]
+pub struct ReceiveArguments {
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Name by which other commands find the machine (default: one that is made up)
+    #[arg(long, value_name = "NAME", value_parser = crate::control::names::checked)]
+    pub name: Option<String>,
+    /// Put a file or directory of this machine into the guest, at PATH, as `run` does
+    #[arg(short, long = "file", value_name = "HOST[:PATH]")]
+    pub files: Vec<String>,
+    /// The path of a socket, with a '/' in it, or HOST:PORT; :PORT is one of 127.0.0.1
+    #[arg(value_name = "ADDRESS")]
+    pub address: String,
+}
+
+impl ReceiveArguments {
+    /// The run of `checkpoint` that goes on with this image, once it is told to.
+    pub fn as_run(&self, image: &Path, name: &str) -> RunArguments {
+        let (machine, name, files) = (self.machine.clone(), Some(name.to_string()), self.files.clone());
+        let mut run = ThawArguments { machine, name, files, image: image.to_path_buf() }.as_run();
+        run.guest.command.push("--hold".into());
+        run
+    }
+}
+
 /// Arguments of `image`.
 #[derive(Args, Debug)]
 pub struct ImageArguments {
@@ -344,6 +349,8 @@ pub enum Ring {
     Linux,
     /// All programs of the linux ring on memory that is paged by chance, by one pager to three
     Paged,
+    /// The programs of the linux ring, frozen at random moments and thawed in a second machine
+    Frozen,
     /// A disc under a BIOS and under UEFI; a store whose machine is killed
     Discs,
     /// Debian's kernel in guest machines, alone and between monitors

@@ -1,5 +1,6 @@
 //! `nacre lint`: sizes and counts of the house rules, and what breaks them.
 
+pub mod arguments;
 mod count;
 mod crates;
 mod graph;
@@ -14,10 +15,10 @@ mod words;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::cli::LintArguments;
 use crate::failure::{Class, Context, Outcome};
 use crate::json;
 use crate::tree::Tree;
+use arguments::LintArguments;
 use count::{Counts, count};
 use walk::{Crate, folders_without_readme};
 

@@ -19,6 +19,7 @@ mod json;
 mod latency;
 mod lint;
 mod monitors;
+mod moving;
 mod outputs;
 mod progress;
 mod rings;
@@ -36,6 +37,7 @@ use clap::error::ErrorKind;
 use cli::{Cli, Task};
 use control::{exec, fork, image, log, tasks};
 use failure::{Class, Outcome};
+use moving::{receive, send};
 use tree::Tree;
 
 fn main() {
@@ -61,6 +63,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
         Task::Man(arguments) => return describe::manual_pages(arguments),
         Task::Ps(arguments) => return tasks::ps(arguments),
         Task::Freeze(arguments) => return tasks::freeze(arguments),
+        Task::Move(arguments) => return send::send(arguments),
         Task::Fork(arguments) => return fork::fork(arguments),
         Task::Exec(arguments) => return exec::exec(arguments),
         Task::Logs(arguments) => return log::logs(arguments),
@@ -72,6 +75,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
     match &cli.task {
         Task::Run(arguments) => run::run(&tree, &arguments.clone().from_image()),
         Task::Thaw(arguments) => run::run(&tree, &arguments.as_run()),
+        Task::Receive(arguments) => receive::receive(&tree, arguments),
         Task::Test(arguments) => rings::test(&tree, arguments),
         Task::Lint(arguments) => lint::lint(&tree, arguments),
         Task::Bench(arguments) => bench::bench(&tree, arguments),

@@ -4,6 +4,28 @@ use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// Examples that `nacre thaw --help` shows.
+pub const THAW_EXAMPLES: &str = "\
+Examples:
+  nacre run --name web checkpoint process sh   in one terminal
+  nacre freeze web -o image --end              in another one
+  nacre thaw image                             now or tomorrow, here or elsewhere";
+
+/// Examples that `nacre exec --help` shows.
+pub const EXEC_EXAMPLES: &str = "\
+Examples:
+  nacre run --name web process sh       in one terminal
+  nacre exec web ps                     in another one
+  nacre exec --tty web sh               a shell beside the first one
+  nacre exec web sh -c 'cat > /tmp/x' < x";
+
+/// Examples that `nacre move --help` and `nacre receive --help` show.
+pub const MOVE_EXAMPLES: &str = "\
+Examples:
+  nacre run --name web checkpoint process sh   in one terminal
+  nacre receive ./here                         in another one, or elsewhere: nacre receive 0.0.0.0:7000
+  nacre move web --to ./here                   in a third one";
+
 /// Arguments of `ps`.
 #[derive(Args, Debug)]
 pub struct PsArguments {
@@ -27,6 +49,21 @@ pub struct FreezeArguments {
     /// The environment does not go on afterwards
     #[arg(long)]
     pub end: bool,
+    /// Print nothing
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Arguments of `move`.
+#[derive(Args, Debug)]
+pub struct MoveArguments {
+    /// The machine, or a copy in it: NAME.1
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Address at which `nacre receive` listens: the path of a socket, with a '/' in it, or
+    /// HOST:PORT
+    #[arg(long, value_name = "SOCKET|HOST:PORT")]
+    pub to: String,
     /// Print nothing
     #[arg(short, long)]
     pub quiet: bool,

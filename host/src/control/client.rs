@@ -72,31 +72,73 @@ fn send(name: &str, words: (u64, u64, &[u8]), limit: Option<Duration>) -> Outcom
     Ok(stream)
 }
 
+/// Line of an answer.
+enum Line {
+    About(About),
+    /// Number of bytes that follow.
+    Data(u64),
+    /// The end, with the errno; none if the machine has ended, or is silent for too long.
+    Done(Option<Errno>),
+}
+
+fn next_line(lines: &mut impl BufRead) -> Outcome<Line> {
+    let mut line = String::new();
+    let count = lines.take(1 << 20).read_line(&mut line).unwrap_or(0);
+    let mut words = line.split_whitespace();
+    Ok(match (words.next(), words.next()) {
+        (Some("about"), Some(pid)) => {
+            let number = words.next().and_then(|number| number.parse().ok()).unwrap_or(0);
+            Line::About(About { pid: pid.parse().unwrap_or(0), number, command: command(words.next().unwrap_or_default()) })
+        }
+        (Some("data"), Some(size)) => size.parse().map_or(Line::Done(None), Line::Data),
+        (Some("done"), Some(errno)) => Line::Done(errno.parse().ok().map(Errno)),
+        _ if count == 0 => Line::Done(None),
+        _ => return Err(Failure::new(Class::Internal, "the machine's answer makes no sense").remedy("is it of the same version of Nacre?")),
+    })
+}
+
 /// Reads an answer.
 fn read(stream: impl Read, mut begun: impl FnMut(&About), mut take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Outcome<(About, Option<Errno>)> {
     let mut lines = BufReader::new(stream);
     let mut about = About::default();
     loop {
-        let mut line = String::new();
-        let count = (&mut lines).take(1 << 20).read_line(&mut line).unwrap_or(0);
-        let mut words = line.split_whitespace();
-        match (words.next(), words.next()) {
-            (Some("about"), Some(pid)) => {
-                let number = words.next().and_then(|number| number.parse().ok()).unwrap_or(0);
-                about = About { pid: pid.parse().unwrap_or(0), number, command: command(words.next().unwrap_or_default()) };
+        match next_line(&mut lines)? {
+            Line::About(told) => {
+                about = told;
                 begun(&about);
             }
-            (Some("data"), Some(size)) => {
-                let Ok(size) = size.parse::<u64>() else { return Ok((about, None)) };
-                if !copy(&mut lines, size, &mut take)? {
-                    return Ok((about, None));
-                }
-            }
-            (Some("done"), Some(errno)) => return Ok((about, errno.parse().ok().map(Errno))),
-            // It has ended, or is silent for too long.
-            _ if count == 0 => return Ok((about, None)),
-            _ => return Err(Failure::new(Class::Internal, "the machine's answer makes no sense").remedy("is it of the same version of Nacre?")),
+            Line::Data(size) if copy(&mut lines, size, &mut take)? => {}
+            Line::Data(_) => return Ok((about, None)),
+            Line::Done(errno) => return Ok((about, errno)),
         }
+    }
+}
+
+/// Command that has an image as the first part of its answer, and that is not done then. Dropping
+/// it takes the command back.
+pub struct Held {
+    /// Number of the command.
+    pub number: u64,
+    lines: BufReader<UnixStream>,
+}
+
+impl Held {
+    /// Gives the command to the machine with this name. The errno if it has no such answer, or
+    /// none if the machine ends before that.
+    pub fn begin(name: &str, words: (u64, u64, &[u8])) -> Outcome<Result<(Held, u64), Option<Errno>>> {
+        let mut held = Held { number: 0, lines: BufReader::new(send(name, words, None)?) };
+        loop {
+            match next_line(&mut held.lines)? {
+                Line::About(about) => held.number = about.number,
+                Line::Data(size) => return Ok(Ok((held, size))),
+                Line::Done(errno) => return Ok(Err(errno)),
+            }
+        }
+    }
+
+    /// Hands out so many bytes; false if there are fewer.
+    pub fn copy(&mut self, size: u64, mut take: impl FnMut(&[u8]) -> std::io::Result<()>) -> Outcome<bool> {
+        copy(&mut self.lines, size, &mut take)
     }
 }
 

@@ -16,11 +16,19 @@ use crate::json::quote;
 pub fn image_info(arguments: &ImageInfoArguments) -> Outcome<i32> {
     let shown = arguments.image.display();
     let file = File::open(&arguments.image).context(Class::File, || format!("cannot read {shown}"))?;
-    let mut file = BufReader::new(file);
-    let facts = read(|into| file.read_exact(into).map_err(|error| if error.kind() == ErrorKind::UnexpectedEof { Fault::Truncated } else { Fault::File }))
-        .map_err(|fault| Failure::new(Class::File, format!("{shown}: {fault}")))?;
+    let facts = read_file(file).map_err(|fault| Failure::new(Class::File, format!("{shown}: {fault}")))?;
     print!("{}", if arguments.json { to_json(&facts) } else { to_text(&facts) });
     Ok(0)
+}
+
+/// Reads the image in a file to its end: the first fault of one that is not whole.
+pub fn check(path: &Path) -> Result<(), Fault> {
+    File::open(path).map_err(|_| Fault::File).and_then(read_file).map(|_| ())
+}
+
+fn read_file(file: File) -> Result<Facts, Fault> {
+    let mut file = BufReader::new(file);
+    read(|into| file.read_exact(into).map_err(|error| if error.kind() == ErrorKind::UnexpectedEof { Fault::Truncated } else { Fault::File }))
 }
 
 /// Returns true if the file is an image of an environment in which a guest machine runs.

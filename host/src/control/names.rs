@@ -96,6 +96,11 @@ fn all_in(directory: &Path) -> Outcome<Vec<String>> {
     Ok(running)
 }
 
+/// Returns true if a machine with this name runs.
+pub fn is_there(name: &str) -> bool {
+    directory().is_ok_and(|directory| is_running(&directory.join(format!("{name}{ENDING}"))))
+}
+
 fn is_running(path: &Path) -> bool {
     match UnixStream::connect(path) {
         Ok(_) => true,

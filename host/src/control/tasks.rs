@@ -165,10 +165,17 @@ fn freeze_into(arguments: &FreezeArguments, partial: &Path) -> Outcome<u64> {
     })?;
     match errno {
         Some(Errno(0)) if size > 0 => file.sync_all().context(Class::File, || format!("cannot write {}", partial.display())).map(|()| size),
-        Some(Errno::ENOSYS) => Err(Failure::new(Class::Usage, format!("nothing in the machine {} can be frozen", arguments.name)).remedy("start the program below `checkpoint`: nacre run checkpoint PROGRAM")),
-        Some(Errno::ESRCH) => Err(no_copy(&arguments.name)),
-        Some(_) => Err(Failure::new(Class::Guest, "the environment could not be frozen; the machine said why")),
-        None => Err(Failure::new(Class::Guest, "the machine ended before the image was whole")),
+        errno => Err(not_frozen(&arguments.name, errno)),
+    }
+}
+
+/// Returns the failure of a freeze that ended with this errno.
+pub fn not_frozen(name: &str, errno: Option<Errno>) -> Failure {
+    match errno {
+        Some(Errno::ENOSYS) => Failure::new(Class::Usage, format!("nothing in the machine {name} can be frozen")).remedy("start the program below `checkpoint`: nacre run checkpoint PROGRAM"),
+        Some(Errno::ESRCH) => no_copy(name),
+        Some(_) => Failure::new(Class::Guest, "the environment could not be frozen; the machine said why"),
+        None => Failure::new(Class::Guest, "the machine ended before the image was whole"),
     }
 }
 

@@ -1,0 +1,216 @@
+//! Tries `move` and `receive`: environments that go on in another machine, or where they were.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::sync::Once;
+
+/// The first run may build the system: the others wait for it instead of building beside it.
+static BUILT: Once = Once::new();
+
+fn nacre() -> Command {
+    BUILT.call_once(|| drop(Command::new(env!("CARGO_BIN_EXE_nacre")).args(["run", "true"]).stdin(Stdio::null()).output()));
+    Command::new(env!("CARGO_BIN_EXE_nacre"))
+}
+
+/// A folder that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("nacre-moving-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn socket(&self) -> String {
+        self.0.join("socket").to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A command that runs beside the test, and ends with it.
+struct Running(Child);
+
+impl Running {
+    /// Starts a shell below `checkpoint`, and waits until it has said `up`.
+    fn start(name: &str, script: &str) -> Running {
+        let script = format!("echo up; {script}");
+        let mut command = nacre();
+        command.args(["run", "--timeout", "900", "--name", name, "checkpoint", "-m", "48M", "process", "sh", "-c", &script]);
+        let mut running = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        assert_eq!(line(running.stdout.as_mut().unwrap()), "up");
+        Running(running)
+    }
+
+    /// Starts a receiver, and waits until it listens: where, and what it says from then on.
+    fn receive(folder: &Folder, address: &str, name: &str) -> (Running, String, BufReader<ChildStderr>) {
+        let mut command = nacre();
+        command.args(["receive", "--timeout", "900", "--name", name, address]).current_dir(&folder.0);
+        let mut running = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(running.stderr.take().unwrap());
+        loop {
+            let mut text = String::new();
+            assert!(said.read_line(&mut text).unwrap() > 0, "it does not listen");
+            if let Some(at) = text.trim().strip_prefix("nacre: waits for an environment at ") {
+                return (Running(running), at.to_string(), said);
+            }
+        }
+    }
+
+    /// Ends its input, and reads the rest of its output.
+    fn rest(mut self) -> (Option<i32>, String) {
+        drop(self.0.stdin.take());
+        let mut rest = String::new();
+        self.0.stdout.as_mut().unwrap().read_to_string(&mut rest).unwrap();
+        (self.0.wait().unwrap().code(), rest)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Reads a line, and no byte behind it.
+fn line(from: &mut impl Read) -> String {
+    let bytes = from.bytes().map(Result::unwrap).take_while(|byte| *byte != b'\n').collect();
+    String::from_utf8(bytes).unwrap()
+}
+
+fn named(name: &str) -> String {
+    format!("moved-{name}-{}", std::process::id())
+}
+
+fn move_to(name: &str, address: &str) -> Output {
+    nacre().args(["move", name, "--to", address]).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Moves an environment, which says the numbers from 1 on until there is a file `/tmp/go`, and then
+/// `end`.
+fn numbers_go_on(name: &str, address: Option<&str>, script: &str) {
+    let (folder, name) = (Folder::new(name), named(name));
+    let source = Running::start(&name, script);
+    let socket = folder.socket();
+    let (target, at, _said) = Running::receive(&folder, address.unwrap_or(&socket), &format!("{name}-there"));
+    let moved = move_to(&name, &at);
+    assert!(moved.status.success(), "{}", text(&moved.stderr));
+    let told = text(&moved.stdout);
+    assert!(told.contains(&format!("{name}: moved to {at}, ")) && told.contains(" KiB, paused for ") && told.ends_with(" ms\n"), "{told}");
+    let (status, before) = source.rest();
+    assert_eq!(status, Some(0), "{before}");
+    let output = nacre().args(["exec", &format!("{name}-there"), "touch", "/tmp/go"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (status, after) = target.rest();
+    // Each line was written once, by one of the two.
+    let all = before + &after;
+    let numbers = all.strip_suffix("end\n").unwrap_or_else(|| panic!("it did not come to its end: {all}"));
+    let expected: String = (1..=numbers.lines().count()).map(|number| format!("{number}\n")).collect();
+    assert_eq!((status, numbers), (Some(7), &*expected));
+    assert!(!std::path::Path::new(&socket).exists());
+}
+
+#[test]
+fn a_busy_loop_goes_on() {
+    numbers_go_on("loop", None, "i=0; while [ ! -e /tmp/go ]; do i=$((i + 1)); [ $((i % 100)) -ne 0 ] || echo $((i / 100)); done; echo end; exit 7");
+}
+
+#[test]
+fn a_pipeline_goes_on_over_tcp() {
+    numbers_go_on("pipe", Some(":0"), "i=0; while [ ! -e /tmp/go ]; do i=$((i + 1)); echo $i; sleep 0.1; done | cat | (cat; echo end); exit 7");
+}
+
+#[test]
+fn what_is_no_environment_is_refused_and_the_next_one_taken() {
+    let (folder, name) = (Folder::new("refused"), named("refused"));
+    let (target, at, mut said) = Running::receive(&folder, &folder.socket(), &format!("{name}-there"));
+    for (bytes, answer, reason) in [
+        (&b"GET / HTTP/1.1\r\n\r\n"[..], "refused the other side says what makes no sense in a move\n", "makes no sense"),
+        (b"nacre-move 1\npart 5\nabc", "nacre-move 1\nrefused the connection has broken\n", "has broken"),
+        (b"nacre-move 1\npart 5\nhelloend\n", "nacre-move 1\nrefused ", "refused: "),
+    ] {
+        let mut stream = UnixStream::connect(&at).unwrap();
+        stream.write_all(bytes).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut heard = String::new();
+        stream.read_to_string(&mut heard).unwrap();
+        assert!(heard.starts_with(answer), "{heard}");
+        let mut told = String::new();
+        said.read_line(&mut told).unwrap();
+        assert!(told.starts_with("nacre: what has come was refused: ") && told.contains(reason), "{told}");
+    }
+    let source = Running::start(&name, "read line; echo $line; exit 7");
+    let moved = move_to(&name, &at);
+    assert!(moved.status.success(), "{}", text(&moved.stderr));
+    assert_eq!((source.rest(), target.rest()), ((Some(0), String::new()), (Some(7), "\n".to_string())));
+}
+
+#[test]
+fn it_goes_on_where_it_was_if_the_receiver_does_not_take_it() {
+    let (folder, name) = (Folder::new("stays"), named("stays"));
+    let mut source = Running::start(&name, "while read line; do echo got $line; done; echo end; exit 7");
+    let nobody = move_to(&name, &folder.socket());
+    assert!(nobody.status.code() == Some(119) && text(&nobody.stderr).contains("cannot connect"), "{}", text(&nobody.stderr));
+    let stranger = std::os::unix::net::UnixListener::bind(folder.0.join("stranger")).unwrap();
+    // It takes half of the image at most, and goes: first with a sentence, then without one.
+    for last in [&b"refused no room\n"[..], b""] {
+        let mut moving = nacre();
+        moving.args(["move", &name, "--to"]).arg(folder.0.join("stranger")).stdout(Stdio::null()).stderr(Stdio::piped());
+        let moving = moving.spawn().unwrap();
+        let (mut stream, _) = stranger.accept().unwrap();
+        stream.write_all(b"nacre-move 1\n").unwrap();
+        stream.read_exact(&mut [0; 20_000]).unwrap();
+        stream.write_all(last).unwrap();
+        drop(stream);
+        let output = moving.wait_with_output().unwrap();
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(123) && said.contains(&format!("{name} was not moved, and goes on here: ")), "{said}");
+        let (to, from) = (source.0.stdin.as_mut().unwrap(), source.0.stdout.as_mut().unwrap());
+        to.write_all(b"one\n").unwrap();
+        assert_eq!(line(from), "got one");
+    }
+    assert_eq!(source.rest(), (Some(7), "end\n".to_string()));
+}
+
+#[test]
+fn the_image_is_kept_if_the_sender_does_not_say_that_it_has_ended() {
+    let (folder, name) = (Folder::new("kept"), named("kept"));
+    let source = Running::start(&name, "read line; echo got $line; exit 7");
+    let image = folder.0.join("image");
+    let frozen = nacre().args(["freeze", "-q", "--end", &name, "-o"]).arg(&image).output().unwrap();
+    assert!(frozen.status.success(), "{}", text(&frozen.stderr));
+    assert_eq!(source.rest(), (Some(0), String::new()));
+    let (mut target, at, mut said) = Running::receive(&folder, ":0", &format!("{name}-there"));
+    let mut stream = TcpStream::connect(&at).unwrap();
+    stream.write_all(b"nacre-move 1\n").unwrap();
+    for part in std::fs::read(&image).unwrap().chunks(10_000) {
+        stream.write_all(format!("part {}\n", part.len()).as_bytes()).unwrap();
+        stream.write_all(part).unwrap();
+    }
+    stream.write_all(b"end\n").unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap).filter(|line| line != "wait");
+    assert_eq!((lines.next().as_deref(), lines.next().as_deref()), (Some("nacre-move 1"), Some("ready")));
+    drop(lines);
+    let mut told = String::new();
+    said.read_to_string(&mut told).unwrap();
+    assert!(target.0.wait().unwrap().code() == Some(123) && told.contains("the sender did not say that its environment has ended"), "{told}");
+    let kept = told.split("`nacre thaw ").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
+    let mut thawed = nacre();
+    thawed.args(["thaw", kept]).current_dir(&folder.0).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut thawed = Running(thawed.spawn().unwrap());
+    thawed.0.stdin.as_mut().unwrap().write_all(b"it\n").unwrap();
+    assert_eq!(thawed.rest(), (Some(7), "got it\n".to_string()));
+}
