@@ -1,6 +1,7 @@
 //! Runs the same Linux programs on Debian's Linux and on Nacre, in the same QEMU. One boot of each
 //! system runs all programs, one after the other, each with a limit.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use crate::run::machine;
 use crate::scratch::Scratch;
 use crate::session::Limits;
 use crate::session::capture::{Captured, capture};
+use crate::session::ports;
 use crate::session::terminal::Facts;
 use crate::tree::Tree;
 
@@ -39,6 +41,10 @@ pub struct Batch {
     pub starter: String,
     /// The monitors, with their options, that each runs below on Nacre.
     pub below: Vec<String>,
+    /// The monitors are the whole command of each run.
+    pub alone: bool,
+    /// Files that the guest hands out: its paths, and those on this machine.
+    pub outputs: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl Batch {
@@ -66,6 +72,7 @@ impl Batch {
     pub fn on_nacre(&self, products: &Products) -> Outcome<Captured> {
         let mut command: Vec<OsString> = vec![self.starter.clone().into()];
         command.extend(self.below.iter().flat_map(|word| ["--under".into(), word.into()]));
+        command.extend(self.alone.then(|| "--alone".into()));
         let mut last = "";
         for (file, name) in &self.runs {
             if file != last {
@@ -77,7 +84,10 @@ impl Batch {
         let files = self.all_files().map(|(host, path)| format!("{}:{}", host.display(), path.display())).collect();
         let guest = Guest::compose(products, &GuestArguments { bare: true, command, files, ..GuestArguments::default() }, &Facts::PIPE)?;
         let image = Scratch::write("boot-image", &guest.image)?;
-        capture(&machine(products, &image, arguments()), Limits { timeout: Some(LIMIT), ..Limits::default() }, b"")
+        let mut arguments = arguments();
+        // What is large goes over a port of its own, at the price that it comes at another time.
+        arguments.ports.extend((!self.outputs.is_empty()).then(|| ports::RECORDS.to_string()));
+        capture(&machine(products, &image, arguments), Limits { timeout: Some(LIMIT), outputs: self.outputs.clone(), ..Limits::default() }, b"")
     }
 }
 

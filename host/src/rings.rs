@@ -31,7 +31,7 @@ pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
     let wants = |ring: Ring| arguments.ring.contains(&ring) || arguments.ring.is_empty() && !matches!(ring, Ring::Paged);
     let filter = arguments.filter.as_deref().unwrap_or("");
     let mut tally = TestCounts::default();
-    let needs_system = [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Linux, Ring::Paged, Ring::Discs, Ring::Guests].into_iter().any(wants);
+    let needs_system = [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Linux, Ring::Paged, Ring::Frozen, Ring::Discs, Ring::Guests].into_iter().any(wants);
     let (tested, built) = std::thread::scope(|scope| {
         // The system is built while this machine's tests run: each leaves a processor idle now and
         // then.
@@ -84,6 +84,9 @@ fn in_system(
     }
     if wants(Ring::Paged) {
         tally.add(linux::run_paged(tree, products, filter, arguments)?);
+    }
+    if wants(Ring::Frozen) {
+        tally.add(linux::frozen::run(tree, products, filter, arguments)?);
     }
     if wants(Ring::Discs) {
         tally.add(discs::run(products, filter)?);

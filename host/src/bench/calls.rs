@@ -48,7 +48,7 @@ const PROGRAMS: [(&str, &[&str], &str); 3] =
 pub fn measure(tree: &Tree, products: &Products, names: &[String], no_linux: bool) -> Outcome<Calls> {
     let files = PROGRAMS.iter().map(|(source, options, place)| Ok((compile_from(tree, "bench/calls", source, options, place)?, PathBuf::from(place))));
     let files = files.collect::<Outcome<Vec<_>>>()?;
-    let batch = Batch { files, runs: runs(names)?, starter: "linux-tests".into(), below: vec!["process".into()] };
+    let batch = Batch { files, runs: runs(names)?, starter: "linux-tests".into(), below: vec!["process".into()], ..Batch::default() };
     let nacre = figures(&batch, products)?;
     let deeper = figures(&Batch { below: vec!["process".into(); 2], ..batch.clone() }, products)?;
     let linux = match no_linux {

@@ -44,7 +44,7 @@ pub fn measure(tree: &Tree, products: &Products, names: &[String], no_linux: boo
     }
     let file = compile_from(tree, "bench/scale", "scale.c", &["-static", "-w"], PLACE)?;
     let words = rows(names).flat_map(|(name, _, numbers)| numbers.iter().map(move |number| (PLACE.to_string(), format!("{name}:{number}"))));
-    let batch = Batch { files: vec![(file, PathBuf::from(PLACE))], runs: words.collect(), starter: "linux-tests".into(), below: vec!["process".into()] };
+    let batch = Batch { files: vec![(file, PathBuf::from(PLACE))], runs: words.collect(), starter: "linux-tests".into(), below: vec!["process".into()], ..Batch::default() };
     let nacre = figures(&batch, products)?;
     let linux = match no_linux {
         true => Figures::default(),

@@ -3,6 +3,7 @@
 
 #[cfg(test)]
 mod manual;
+pub mod frozen;
 mod programs;
 mod results;
 mod sources;
@@ -238,7 +239,7 @@ fn batch(tree: &Tree, programs: &Programs, way: &Way<'_>) -> Batch {
     let of = |kind: Kind| way.tests.iter().filter(move |test| way.kinds(test).contains(&kind)).map(move |test| (place(kind), test.name.clone()));
     let mut below: Vec<String> = way.below.split_whitespace().map(str::to_string).collect();
     let starter = if way.below.starts_with(FREEZER) { below.remove(0) } else { "linux-tests".into() };
-    Batch { files, runs: Kind::ALL.into_iter().flat_map(of).collect(), starter, below }
+    Batch { files, runs: Kind::ALL.into_iter().flat_map(of).collect(), starter, below, ..Batch::default() }
 }
 
 /// Returns the folder of the programs of a kind in both systems.

@@ -1,9 +1,10 @@
 //! Runs Linux programs one after the other, each in an environment of its own and for no longer
 //! than a minute, and tells where each begins and how it ends.
 //!
-//! `linux-tests [--under PREFIX] FILE NAME... [FILE NAME...]`: a word with a slash is a file, what
-//! follows are words that it is run with, one for each run. With `--under process` each runs as
-//! `process FILE NAME`.
+//! `linux-tests [--under WORD]... [--alone] FILE NAME[@TEXT]... [FILE NAME...]`: a word with a
+//! slash is a file, what follows are words that it is run with, one for each run. With
+//! `--under process` each runs as `process FILE NAME`. In a WORD, `{}` stands for TEXT, and `{run}`
+//! for a name of the run. With `--alone` the WORDs are the whole command.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]
 #![forbid(unsafe_code)]
@@ -19,7 +20,7 @@ use nacre_nest::host::{Exception, Handler, ExceptionAction};
 use nacre_nest::{Ports, Services, attend_within, search};
 use nacre_proto::Errno;
 use nacre_rt::{Arguments, stream};
-use nacre_sys::{OwnedPort, OwnedReference, PortSet};
+use nacre_sys::{OwnedPort, OwnedReference, PortSet, clock};
 
 nacre_rt::entry!(linux_tests);
 
@@ -65,6 +66,11 @@ fn run(services: &mut Services, command: &[&[u8]], number: u64, arguments: &Argu
     }
 }
 
+/// Returns a word of a prefix for one run.
+fn filled(word: &[u8], text: &str, run: &str) -> String {
+    String::from_utf8_lossy(word).replace("{run}", run).replace("{}", text)
+}
+
 fn tell(text: &str) {
     // A reader misses output that cannot be written.
     let _ = stream::write(stream::OUTPUT, text.as_bytes());
@@ -77,17 +83,25 @@ fn run_all(arguments: &Arguments) -> Result<(), String> {
     while words.next_if(|word| *word == b"--under").is_some() {
         prefix.extend(words.next());
     }
+    let is_alone = words.next_if(|word| *word == b"--alone").is_some();
     let mut file: &[u8] = b"";
     for (number, word) in words.enumerate() {
         if word.contains(&b'/') {
             file = word;
             continue;
         }
-        let command = [&prefix[..], &[file, word]].concat();
-        let (name, kind) = (String::from_utf8_lossy(word), String::from_utf8_lossy(file));
+        let (word, kind) = (String::from_utf8_lossy(word), String::from_utf8_lossy(file));
+        let (name, text) = word.split_once('@').unwrap_or((&word, ""));
+        let place = format!("{}-{name}", kind.rsplit('/').next().unwrap_or_default());
+        let mut command: Vec<String> = prefix.iter().map(|word| filled(word, text, &place)).collect();
+        if !is_alone {
+            command.extend([String::from(&*kind), String::from(name)]);
+        }
+        let command: Vec<&[u8]> = command.iter().map(String::as_bytes).collect();
         tell(&format!("begin {name} {kind}\n"));
+        let started = clock::ticks();
         let ended = run(&mut services, &command, number as u64, arguments).unwrap_or_else(|why| format!("refused: {why}"));
-        tell(&format!("\nend {name} {kind} {ended}\n"));
+        tell(&format!("\nend {name} {kind} {ended}\ntook {name} {kind} {}\n", clock::ticks().saturating_sub(started)));
     }
     Ok(())
 }

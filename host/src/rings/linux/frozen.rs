@@ -1,0 +1,181 @@
+//! The ring `frozen`: the Linux test programs below `checkpoint`, each frozen at a random moment
+//! and thawed in a second machine. What it says in both together, and how it ends, has to be that
+//! of a run that nobody disturbs.
+
+use std::collections::BTreeMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::programs::Programs;
+use super::results::{ProgramResult, Results, difference};
+use super::sources::{self, KnownDifferences, Kind, Test};
+use super::{lot, place, told};
+use crate::builds::Products;
+use crate::cli::{Ring, TestArguments};
+use crate::failure::Outcome;
+use crate::linux_comparison::Batch;
+use crate::rings::tally::TestCounts;
+use crate::scratch::Folder;
+use crate::session::capture::Captured;
+use crate::tree::Tree;
+
+/// Monitors that a run is below which nobody disturbs.
+const UNDISTURBED: [&str; 4] = ["checkpoint", "-m", "64M", "process"];
+/// Monitors that freeze a run.
+const FREEZING: [&str; 9] = ["checkpoint", "-m", "64M", "--after", "{}", "--end", "-o", "/tmp/{run}.image", "process"];
+/// Monitors that go on with it.
+const THAWING: [&str; 3] = ["checkpoint", "--thaw", "/images/{run}"];
+/// Number of programs of one boot, at most: all their images lie in the second machine's memory.
+const IN_A_BOOT: usize = 20;
+/// Number of programs of which one is in the sample.
+const SAMPLE: usize = 20;
+/// Name by which `below.txt` knows this ring.
+const WORD: &str = "frozen";
+
+/// A program of a kind.
+type Run<'a> = (&'a Test, Kind);
+
+/// Runs the programs whose names contain `filter`: all that there are if this ring was asked for,
+/// else a sample.
+pub fn run(tree: &Tree, products: &Products, filter: &str, arguments: &TestArguments) -> Outcome<TestCounts> {
+    let all = sources::tests(tree)?;
+    let is_asked = arguments.ring.contains(&Ring::Frozen);
+    let is_in = |test: &&Test| is_asked || lot(&test.name, SAMPLE) == 0;
+    let wanted = all.iter().filter(is_in).filter(|test| format!("frozen: {}", test.name).contains(filter));
+    let runs: Vec<Run<'_>> = wanted.flat_map(|test| test.kinds.iter().take(if is_asked { 3 } else { 1 }).map(move |kind| (test, *kind))).collect();
+    let mut tally = TestCounts::default();
+    if runs.is_empty() {
+        return Ok(tally);
+    }
+    let ring = FrozenRing { products, programs: Programs::build(tree, &all)?, known: KnownDifferences::read_below(tree)?, seed: seed() };
+    eprintln!("frozen: SEED={} freezes at the same moments again", ring.seed);
+    let batches: Vec<&[Run<'_>]> = runs.chunks(IN_A_BOOT).collect();
+    let (next, shared) = (AtomicUsize::new(0), Mutex::new(&mut tally));
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.jobs {
+            scope.spawn(|| {
+                while let Some(runs) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let verdicts = ring.batch(runs);
+                    let Ok(mut tally) = shared.lock() else { return };
+                    match verdicts {
+                        Ok(verdicts) => verdicts.iter().for_each(|(name, fault)| tally.note(name, fault.as_deref())),
+                        Err(failure) => tally.note("frozen: a batch", Some(&failure.to_string())),
+                    }
+                }
+            });
+        }
+    });
+    Ok(tally)
+}
+
+/// The seed of the moments: that of the environment, or any.
+fn seed() -> u64 {
+    std::env::var("SEED").ok().and_then(|text| text.parse().ok()).unwrap_or_else(|| RandomState::new().hash_one(0) >> 32)
+}
+
+/// A part of 1,000 that the seed and the name of a run decide.
+fn part(seed: u64, name: &str) -> u64 {
+    let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
+    for byte in name.bytes() {
+        state = (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    }
+    state ^= state >> 29;
+    state.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32 & 0xffff_ffff
+}
+
+struct FrozenRing<'a> {
+    products: &'a Products,
+    programs: Programs,
+    known: KnownDifferences,
+    seed: u64,
+}
+
+/// Name of a test, and its fault if it has one.
+type Verdict = (String, Option<String>);
+
+impl FrozenRing<'_> {
+    /// Runs programs undisturbed, then frozen, then thawed.
+    fn batch(&self, runs: &[Run<'_>]) -> Outcome<Vec<Verdict>> {
+        let folder = Folder::new("frozen")?;
+        let image = |run: &Run<'_>| folder.path().join(format!("{}-{}", run.1.name(), run.0.name));
+        let plain: Vec<(Run<'_>, String)> = runs.iter().map(|run| (*run, String::new())).collect();
+        let captured = self.boot(&UNDISTURBED, &plain, Batch::default())?;
+        let (undisturbed, durations) = (told("undisturbed", &captured), durations(&captured));
+        let moments: Vec<(Run<'_>, String)> = runs.iter().filter_map(|run| Some((*run, self.moment(run, &durations)?))).collect();
+        let outputs = runs.iter().map(|run| (PathBuf::from(format!("/tmp/{}-{}.image", run.1.name(), run.0.name)), image(run))).collect();
+        let frozen = told("frozen", &self.boot(&FREEZING, &moments, Batch { outputs, ..Batch::default() })?);
+        let kept: Vec<(Run<'_>, String)> = plain.into_iter().filter(|(run, _)| image(run).exists()).collect();
+        let files = kept.iter().map(|(run, _)| (image(run), PathBuf::from(format!("/images/{}-{}", run.1.name(), run.0.name)))).collect();
+        let thawed = match kept.is_empty() {
+            true => Results::default(),
+            false => told("thawed", &self.boot(&THAWING, &kept, Batch { files, alone: true, ..Batch::default() })?),
+        };
+        Ok(runs.iter().map(|run| {
+            let at = moments.iter().find(|(other, _)| other == run).map_or("nowhere", |(_, at)| at);
+            let is_kept = kept.iter().any(|(other, _)| other == run);
+            self.judge(run, at, &undisturbed, &frozen, is_kept.then_some(&thawed))
+        }).collect())
+    }
+
+    /// Boots a machine that runs programs below monitors, each with a text for those.
+    fn boot(&self, below: &[&str], runs: &[(Run<'_>, String)], batch: Batch) -> Outcome<Captured> {
+        let mut files = batch.files;
+        files.extend(Kind::ALL.iter().map(|kind| (self.programs.file(*kind), place(*kind).into())));
+        let mut runs: Vec<(String, String)> = runs.iter().map(|((test, kind), text)| (place(*kind), format!("{}@{text}", test.name))).collect();
+        runs.sort();
+        let below = below.iter().map(|word| word.to_string()).collect();
+        Batch { files, runs, starter: "linux-tests".into(), below, ..batch }.on_nacre(self.products)
+    }
+
+    /// Seconds after which a run is frozen: any part of its time.
+    fn moment(&self, (test, kind): &Run<'_>, durations: &BTreeMap<(String, String), u64>) -> Option<String> {
+        let took = *durations.get(&(test.name.clone(), kind.name().to_string()))?;
+        let part = part(self.seed, &format!("{}-{}", kind.name(), test.name));
+        let at = (u128::from(took) * u128::from(part) >> 32) as u64;
+        Some(format!("{}.{:09}", at / 1_000_000_000, at % 1_000_000_000))
+    }
+
+    /// Compares a run in two pieces, or one that ended before its moment, with one that was left
+    /// alone.
+    fn judge(&self, (test, kind): &Run<'_>, at: &str, undisturbed: &Results, frozen: &Results, thawed: Option<&Results>) -> Verdict {
+        let how = if thawed.is_some() { "at" } else { "ended before" };
+        let name = format!("frozen: {} [{}] {how} {at} s", test.name, kind.name());
+        let fault = match (undisturbed.find(&test.name, *kind), frozen.find(&test.name, *kind)) {
+            (None, _) => Some("undisturbed, it did not come to its end".to_string()),
+            (_, None) => Some("it was not frozen, and did not come to its end".to_string()),
+            (Some(whole), Some(first)) => match thawed.map(|thawed| thawed.find(&test.name, *kind)) {
+                None => difference(whole, first),
+                Some(None) => Some("it was thawed, and did not come to its end".to_string()),
+                Some(Some(second)) => difference(whole, &ProgramResult { how: second.how.clone(), said: first.said.clone() + &second.said }),
+            },
+        };
+        let fault = fault.map(|fault| format!("{fault}\n(where the text says Linux, the run that nobody disturbed is meant; SEED={})", self.seed));
+        match (self.known.reason_below(test, WORD), fault) {
+            (Some(reason), fault) => (format!("{name} {}: {reason}", if fault.is_some() { "differs, as it may" } else { "may differ" }), None),
+            (None, fault) => (name, fault),
+        }
+    }
+}
+
+/// Nanoseconds that each run took.
+fn durations(captured: &Captured) -> BTreeMap<(String, String), u64> {
+    let text = String::from_utf8_lossy(&captured.output);
+    let words = text.lines().filter_map(|line| line.trim_end().strip_prefix("took ")?.split(' ').map(str::to_string).collect::<Vec<_>>().try_into().ok());
+    words.filter_map(|[name, file, time]: [String; 3]| Some(((name, file.rsplit('/').next()?.to_string()), time.parse().ok()?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_spread_and_the_same_for_a_seed() {
+        let parts: Vec<u64> = (0..1000).map(|number| part(7, &format!("glibc-program-{number}"))).collect();
+        let below = |limit: u64| parts.iter().filter(|part| **part < limit).count();
+        assert!((150..350).contains(&below(1 << 30)) && (400..600).contains(&below(1 << 31)) && below(1 << 32) == 1000);
+        assert!(part(7, "a") == part(7, "a") && part(7, "a") != part(8, "a"));
+    }
+}
