@@ -3,6 +3,8 @@
 pub const SOL_SOCKET: u32 = 1;
 pub const SOL_IP: u32 = 0;
 pub const SOL_TCP: u32 = 6;
+pub const SOL_IPV6: u32 = 41;
+pub const IPV6_V6ONLY: u32 = 26;
 pub const SO_DEBUG: u32 = 1;
 pub const SO_REUSEADDR: u32 = 2;
 pub const SO_TYPE: u32 = 3;

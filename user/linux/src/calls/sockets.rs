@@ -50,7 +50,7 @@ fn wanted(family: u64, kind: u64, protocol: u64) -> Result<Socket, Errno> {
     match family {
         Family::Local if protocol > 1 => return Err(Errno::EPROTONOSUPPORT),
         Family::Local => {}
-        Family::Internet => socket_names::check_protocol(kind, protocol)?,
+        Family::Internet | Family::Internet6 => socket_names::check_protocol(kind, protocol)?,
     }
     let is_known = kind == SOCK_STREAM || kind == SOCK_DGRAM || kind == SOCK_SEQPACKET && family == Family::Local;
     if is_known { Ok(Socket { family, kind }) } else { Err(Errno::ESOCKTNOSUPPORT) }
@@ -142,8 +142,8 @@ pub fn listen(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, backlog, ..] = frame.arguments();
     let (file, socket) = socket_at(process, descriptor)?;
     let target = file.reference()?;
-    if socket.family == Family::Internet {
-        socket_names::choose(process, &file, socket)?;
+    if socket.family.is_internet() {
+        socket_names::choose(process, &file, socket, socket_names::widest(&file, socket))?;
     }
     let [pid, uid, gid] = process.owner();
     channel::listen(target, backlog & 0xffff_ffff, pid, uid, gid)?;
@@ -175,14 +175,19 @@ pub fn connect(process: &mut Process, frame: &mut Frame) -> Answer {
     let target = file.reference()?;
     let owner = process.owner();
     let message = Message { bytes: (&key[..]).into(), ..Message::new(channel::connect::LABEL, words(owner)) };
-    let done = wait_for(process, target, &message, Buffers::NONE);
+    let mut done = wait_for(process, target, &message, Buffers::NONE);
+    if done.as_ref().is_err_and(|error| *error == ECONNREFUSED)
+        && let Some(other) = socket_names::in_both(socket, &key)
+    {
+        done = wait_for(process, target, &Message { bytes: (&other[..]).into(), ..message }, Buffers::NONE);
+    }
     // TCP without waiting has never got an answer when it returns.
     let begun = match done {
         Ok(_) => Begun::Made,
         Err(error @ ECONNREFUSED) => Begun::Failed(error),
         Err(error) => return Err(error),
     };
-    if socket.family == Family::Internet && !socket.has_messages() && file.is_nonblocking() {
+    if socket.family.is_internet() && !socket.has_messages() && file.is_nonblocking() {
         file.options.set(options.with(Some(begun)));
         return Err(EINPROGRESS);
     }
@@ -234,7 +239,7 @@ pub fn shutdown(process: &mut Process, frame: &mut Frame) -> Answer {
     if how > 2 {
         return Err(EINVAL);
     }
-    if socket.family == Family::Internet {
+    if socket.family.is_internet() {
         name(&file, END_PEER)?;
     }
     channel::shutdown(target, how)?;

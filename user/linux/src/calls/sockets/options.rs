@@ -2,7 +2,7 @@
 
 use crate::abi::errno::{Answer, EINVAL, EOPNOTSUPP, Errno};
 use crate::abi::registers::Frame;
-use crate::abi::socket_flags::{SOL_IP, SOL_SOCKET, SOL_TCP, SO_ACCEPTCONN, SO_DOMAIN, SO_ERROR, SO_LINGER, SO_PASSCRED, SO_PEERCRED};
+use crate::abi::socket_flags::{IPV6_V6ONLY, SOL_IP, SOL_IPV6, SOL_SOCKET, SOL_TCP, SO_ACCEPTCONN, SO_DOMAIN, SO_ERROR, SO_LINGER, SO_PASSCRED, SO_PEERCRED};
 use crate::abi::socket_flags::{SO_PRIORITY, SO_PROTOCOL, SO_RCVBUF, SO_RCVBUFFORCE, SO_RCVLOWAT, SO_RCVTIMEO, SO_SNDBUF, SO_SNDBUFFORCE};
 use crate::abi::socket_flags::{SO_SNDLOWAT, SO_SNDTIMEO, SO_TYPE};
 use crate::abi::time_units::{MICROSECOND, SECOND};
@@ -33,8 +33,10 @@ fn value(file: &OpenFile, socket: Socket, (level, option): (u32, u32)) -> Result
     let options = file.options.get();
     let target = file.reference()?;
     let number = match (level, option) {
-        (SOL_TCP, 1) if socket.family == Family::Internet => options.no_delay,
-        (SOL_TCP | SOL_IP, _) if socket.family == Family::Internet => 0,
+        (SOL_TCP, 1) if socket.family.is_internet() => options.no_delay,
+        (SOL_TCP | SOL_IP, _) if socket.family.is_internet() => 0,
+        (SOL_IPV6, IPV6_V6ONLY) if socket.family == Family::Internet6 => options.is_version_6_only.into(),
+        (SOL_IPV6, _) if socket.family == Family::Internet6 => 0,
         (SOL_SOCKET, SO_TYPE) => socket.kind as u32,
         (SOL_SOCKET, SO_DOMAIN) => socket.family.number().into(),
         (SOL_SOCKET, SO_PROTOCOL) => socket.protocol(),
@@ -88,7 +90,11 @@ pub fn setsockopt(process: &mut Process, frame: &mut Frame) -> Answer {
     match level {
         SOL_SOCKET if size < 4 => return Err(EINVAL),
         SOL_SOCKET => set(process, &mut options, option, (at, size))?,
-        SOL_TCP | SOL_IP if socket.family == Family::Internet => options.no_delay = process.memory.read_half(at)?,
+        SOL_IPV6 if socket.family != Family::Internet6 => return Err(Errno::ENOPROTOOPT),
+        SOL_IPV6 if size < 4 => return Err(EINVAL),
+        SOL_IPV6 if option == IPV6_V6ONLY => options.is_version_6_only = process.memory.read_half(at)? != 0,
+        SOL_IPV6 => drop(process.memory.read_half(at)?),
+        SOL_TCP | SOL_IP if socket.family.is_internet() => options.no_delay = process.memory.read_half(at)?,
         _ => return Err(EOPNOTSUPP),
     }
     file.options.set(options);

@@ -3,7 +3,7 @@
 
 use crate::abi::errno::{Answer, ENODEV, ENOTTY, EPERM, Errno};
 use crate::process::Process;
-use crate::state::files::socket_family::{AF_INET, AF_UNSPEC, LOOPBACK};
+use crate::state::files::socket_family::{AF_INET, LOOPBACK};
 use alloc::vec::Vec;
 
 /// Name of the interface, with its zero, and its number.
@@ -18,6 +18,8 @@ pub const LARGEST: u32 = 65_536;
 pub const QUEUE: u32 = 1000;
 /// Length in bits of what all addresses of the interface begin with.
 pub const PREFIX: u8 = 8;
+/// Length in bits of the whole address of version 6.
+pub const PREFIX6: u8 = 128;
 const NET_MASK: [u8; 4] = [255, 0, 0, 0];
 
 const GET_NAME: u32 = 0x8910;
@@ -108,11 +110,6 @@ fn list(process: &mut Process, argument: u64) -> Answer {
     }
     process.memory.write_half(argument, if fits { SIZE as u32 } else { 0 })?;
     Ok(0)
-}
-
-/// Returns true for a family of addresses that the interface has some of.
-pub fn has_family(family: u8) -> bool {
-    [AF_UNSPEC, AF_INET].contains(&family.into())
 }
 
 /// Checks the name of an interface.

@@ -2,8 +2,8 @@
 //! (Linux: rtnetlink(7)): what `ip`, `getifaddrs` and `if_nameindex` ask.
 
 use crate::abi::errno::{EINVAL, ENODEV, EOPNOTSUPP, EPERM, Errno};
-use crate::operations::sockets::interfaces::{FLAGS, HARDWARE, INDEX, LARGEST, NAME, PREFIX, QUEUE, check_name, has_family};
-use crate::state::files::socket_family::{AF_INET, LOOPBACK};
+use crate::operations::sockets::interfaces::{FLAGS, HARDWARE, INDEX, LARGEST, NAME, PREFIX, PREFIX6, QUEUE, check_name};
+use crate::state::files::socket_family::{AF_INET, AF_INET6, LOOPBACK, LOOPBACK6};
 use alloc::vec::Vec;
 
 /// Bytes of a `struct nlmsghdr`, `struct ifinfomsg` and `struct ifaddrmsg`.
@@ -91,12 +91,10 @@ impl Answers {
         self.put(request, ERROR, 0, &body);
     }
 
-    /// Answers a request for one thing, or for all of them, of which there is one or none.
-    fn tell(&mut self, request: &Request<'_>, kind: u16, body: Option<&[u8]>) {
+    /// Answers a request for one thing, or for all of them.
+    fn tell(&mut self, request: &Request<'_>, kind: u16, bodies: &[Vec<u8>]) {
         let flags = if request.wants_all() { SEVERAL } else { 0 };
-        if let Some(body) = body {
-            self.put(request, kind, flags, body);
-        }
+        bodies.iter().for_each(|body| self.put(request, kind, flags, body));
         if request.wants_all() {
             self.put(request, DONE, SEVERAL, &[0; 4]);
         }
@@ -140,13 +138,15 @@ fn link() -> Vec<u8> {
     body
 }
 
-/// The loopback's address as a `struct ifaddrmsg` with attributes.
-fn own_address() -> Vec<u8> {
-    let mut body = [AF_INET as u8, PREFIX, PERMANENT, HOST].to_vec();
+/// An address of the loopback as a `struct ifaddrmsg` with attributes.
+fn own_address(family: u16, prefix: u8, address: &[u8]) -> Vec<u8> {
+    let mut body = [family as u8, prefix, PERMANENT, HOST].to_vec();
     body.extend(INDEX.to_le_bytes());
-    attribute(&mut body, 1, &LOOPBACK);
-    attribute(&mut body, 2, &LOOPBACK);
-    attribute(&mut body, 3, NAME);
+    attribute(&mut body, 1, address);
+    if family == AF_INET {
+        attribute(&mut body, 2, address);
+        attribute(&mut body, 3, NAME);
+    }
     attribute(&mut body, 8, &u32::from(PERMANENT).to_le_bytes());
     // Times: valid and preferred for ever.
     attribute(&mut body, 6, &[[0xff; 8], [0; 8]].concat());
@@ -171,15 +171,16 @@ fn answer(answers: &mut Answers, request: &Request<'_>) -> Result<(), Errno> {
             if !request.wants_all() {
                 check_link(request.body)?;
             }
-            answers.tell(request, NEW_LINK, Some(&link()));
+            answers.tell(request, NEW_LINK, &[link()]);
         }
         GET_ADDRESS if request.wants_all() => {
-            let own = own_address();
-            answers.tell(request, NEW_ADDRESS, Some(&own[..]).filter(|_| has_family(request.family())));
+            let mut own = [own_address(AF_INET, PREFIX, &LOOPBACK), own_address(AF_INET6, PREFIX6, &LOOPBACK6)].to_vec();
+            own.retain(|body| [0, body[0]].contains(&request.family()));
+            answers.tell(request, NEW_ADDRESS, &own);
         }
         GET_ADDRESS if request.body.len() < ADDRESS => return Err(EINVAL),
         // There is no way to anywhere, nobody beside us, and no rule.
-        _ if is_question && request.wants_all() => answers.tell(request, request.kind, None),
+        _ if is_question && request.wants_all() => answers.tell(request, request.kind, &[]),
         GET_ROUTE => return Err(Errno::ENETUNREACH),
         _ if is_question => return Err(EOPNOTSUPP),
         _ => return Err(EPERM),
@@ -233,10 +234,12 @@ mod tests {
         assert_eq!((word(&links[0], 0).unwrap() as usize, word(&links[0], 8), word(&links[0], 12)), (links[0].len(), Some(7), Some(42)));
         assert_eq!(find(&links[0][HEADER + LINK..], 3), Some(NAME));
         let addresses = answers(&request(GET_ADDRESS, ALL, &[0; ADDRESS]), 42);
-        assert_eq!(kinds(&addresses), [NEW_ADDRESS, DONE]);
+        assert_eq!(kinds(&addresses), [NEW_ADDRESS, NEW_ADDRESS, DONE]);
+        assert_eq!(find(&addresses[1][HEADER + ADDRESS..], 1), Some(&LOOPBACK6[..]));
         assert_eq!(find(&addresses[0][HEADER + ADDRESS..], 1), Some(&LOOPBACK[..]));
         let other = answers(&request(GET_ADDRESS, ALL, &[10, 0, 0, 0, 0, 0, 0, 0]), 42);
-        assert_eq!(kinds(&other), [DONE], "no addresses of version 6");
+        assert_eq!(kinds(&other), [NEW_ADDRESS, DONE]);
+        assert_eq!(kinds(&answers(&request(GET_ADDRESS, ALL, &[7, 0, 0, 0, 0, 0, 0, 0]), 42)), [DONE]);
         assert_eq!(kinds(&answers(&request(GET_ROUTE, ALL, &[0; 12]), 42)), [DONE]);
     }
 

@@ -15,7 +15,8 @@ use crate::operations::paths::permissions;
 use crate::process::Process;
 use crate::process::exchange::Place;
 use crate::state::files::open_file::OpenFile;
-use crate::state::files::socket_family::{AF_INET, AF_UNIX, AF_UNSPEC, ANY, Family, INTERNET_SIZE, LOOPBACK, internet_name, is_internet_name};
+use crate::state::files::socket_family::{AF_INET, AF_INET6, AF_UNIX, AF_UNSPEC, ANY, Family, INTERNET_SIZE, LOOPBACK, LOOPBACK6, MAPPED, Version};
+use crate::state::files::socket_family::{in_version, internet_name, version};
 use crate::state::files::socket_kind::{Socket, is_netlink};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -92,8 +93,40 @@ fn local(bytes: &[u8]) -> Result<Local<'_>, Errno> {
     })
 }
 
+/// Address of a program's, of the internet.
+struct Address {
+    version: Version,
+    /// `None`: one of version 6 that is not the machine's.
+    bytes: Option<[u8; 4]>,
+    port: u16,
+}
+
+/// The address in a `sockaddr_in` or, for a socket of version 6, a `sockaddr_in6`.
+fn internet(socket: Socket, bytes: &[u8]) -> Result<Address, Errno> {
+    match socket.family {
+        Family::Internet6 => version_6(bytes),
+        _ => version_4(bytes).map(|(port, bytes)| Address { version: Version::Four, bytes: Some(bytes), port }),
+    }
+}
+
+/// Decodes a `sockaddr_in6`. Addresses that stand for those of version 4 are of that version.
+fn version_6(bytes: &[u8]) -> Result<Address, Errno> {
+    const LEAST: usize = 24;
+    let long = bytes.get(..LEAST).ok_or(EINVAL)?;
+    if family(bytes) != Some(AF_INET6) {
+        return Err(Errno::EAFNOSUPPORT);
+    }
+    let (port, address) = (u16::from_be_bytes([long[2], long[3]]), &long[8..]);
+    let (version, bytes) = match address.strip_prefix(&MAPPED[..]) {
+        Some(mapped) => (Version::Four, mapped.try_into().ok()),
+        None if address == LOOPBACK6 => (Version::Six, Some(LOOPBACK)),
+        None => (Version::Six, Some(ANY).filter(|_| address == [0; 16])),
+    };
+    Ok(Address { version, bytes, port })
+}
+
 /// Port and address of a `sockaddr_in`.
-fn internet(bytes: &[u8]) -> Result<(u16, [u8; 4]), Errno> {
+fn version_4(bytes: &[u8]) -> Result<(u16, [u8; 4]), Errno> {
     let Some([family_low, family_high, high, low, a, b, c, d]) = bytes.get(..8).filter(|_| bytes.len() >= INTERNET_SIZE) else { return Err(EINVAL) };
     if u16::from_le_bytes([*family_low, *family_high]) != AF_INET {
         return Err(Errno::EAFNOSUPPORT);
@@ -114,10 +147,10 @@ fn key_of_path(process: &mut Process, path: &[u8]) -> Result<Vec<u8>, Errno> {
 
 /// Returns the key of the socket that a program names to connect or to send to.
 pub fn key(process: &mut Process, socket: Socket, bytes: &[u8]) -> Result<Vec<u8>, Errno> {
-    if socket.family == Family::Internet {
-        let (port, address) = internet(bytes)?;
-        return match address {
-            ANY | [127, ..] => Ok(internet_name(socket.kind, LOOPBACK, port)),
+    if socket.family.is_internet() {
+        let Address { version, bytes, port } = internet(socket, bytes)?;
+        return match bytes {
+            Some(ANY | [127, ..]) => Ok(internet_name(version, socket.kind, LOOPBACK, port)),
             _ => Err(Errno::ENETUNREACH),
         };
     }
@@ -135,15 +168,10 @@ pub fn to_connect(process: &mut Process, file: &OpenFile, socket: Socket, bytes:
         return Ok(Vec::new());
     }
     let key = key(process, socket, bytes)?;
-    if socket.family == Family::Internet {
-        choose(process, file, socket)?;
+    if socket.family.is_internet() {
+        choose(process, file, socket, version(&key).unwrap_or(Version::Four))?;
     }
     Ok(key)
-}
-
-/// Returns true for a socket of the internet.
-pub fn is_internet(file: &OpenFile) -> bool {
-    Socket::of(file).is_some_and(|socket| socket.family == Family::Internet)
 }
 
 /// Number by which the system knows the netlink sockets of a process.
@@ -165,8 +193,16 @@ pub fn shown_end(process: &mut Process, file: &OpenFile, socket: Socket, which: 
         return Ok(shown_netlink(if which == END_OWN { netlink_number(process) } else { 0 }));
     }
     let found = name(file, which)?;
-    let is_connected = socket.family == Family::Internet && (which != END_OWN || name(file, END_PEER).is_ok());
-    Ok(if is_connected { socket.family.shown_peer(&found) } else { socket.family.shown(&found) })
+    if !socket.family.is_internet() {
+        return Ok(socket.family.shown(&found));
+    }
+    let across = name(file, if which == END_OWN { END_PEER } else { END_OWN });
+    match across.as_deref().map(version) {
+        Err(_) => Ok(socket.family.shown(&found)),
+        // Who takes part in both versions has the one of the other end.
+        Ok(Some(Version::Four)) => Ok(socket.family.shown_peer(&in_version(&found, Version::Four))),
+        Ok(_) => Ok(socket.family.shown_peer(&found)),
+    }
 }
 
 /// The address that a program sees for the sender of what it received.
@@ -185,7 +221,7 @@ pub fn bind(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]
         return if family(bytes) == Some(AF_NETLINK) && bytes.len() >= NETLINK_SIZE { Ok(()) } else { Err(EINVAL) };
     }
     let target = file.reference()?;
-    if socket.family == Family::Internet {
+    if socket.family.is_internet() {
         return bind_internet(process, file, socket, bytes);
     }
     match local(bytes)? {
@@ -221,33 +257,32 @@ fn bind_path(process: &mut Process, file: &OpenFile, path: &[u8]) -> Result<(), 
 }
 
 fn bind_internet(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]) -> Result<(), Errno> {
-    let (port, address) = internet(bytes)?;
-    if address != ANY && address[0] != LOOPBACK[0] {
-        return Err(Errno::EADDRNOTAVAIL);
-    }
+    let Address { version, bytes, port } = internet(socket, bytes)?;
+    let Some(address @ (ANY | [127, ..])) = bytes else { return Err(Errno::EADDRNOTAVAIL) };
     if !name(file, END_OWN)?.is_empty() {
         return Err(EINVAL);
     }
-    if port != 0 { take_port(file, socket, (address, port)) } else { choose_port(process, file, socket, address) }
+    let version = if version == Version::Six && address == ANY { widest(file, socket) } else { version };
+    if port != 0 { take_port(file, socket, (version, address, port)) } else { choose_port(process, file, socket, (version, address)) }
 }
 
 /// Takes a port: it is found by the loopback address, whatever it was bound to.
-fn take_port(file: &OpenFile, socket: Socket, (address, port): ([u8; 4], u16)) -> Result<(), Errno> {
+fn take_port(file: &OpenFile, socket: Socket, (version, address, port): (Version, [u8; 4], u16)) -> Result<(), Errno> {
     let target = file.reference()?;
-    let key = internet_name(socket.kind, LOOPBACK, port);
-    let bytes = [&key[..], &internet_name(socket.kind, address, port)].concat();
+    let key = internet_name(version, socket.kind, LOOPBACK, port);
+    let bytes = [&key[..], &internet_name(version, socket.kind, address, port)].concat();
     channel::bind(target, key.len() as u64, &bytes[..])?;
     Ok(())
 }
 
 /// Takes a port that is free.
-fn choose_port(process: &mut Process, file: &OpenFile, socket: Socket, address: [u8; 4]) -> Result<(), Errno> {
+fn choose_port(process: &mut Process, file: &OpenFile, socket: Socket, (version, address): (Version, [u8; 4])) -> Result<(), Errno> {
     let mut random = [0; 2];
     process.services.random(&mut random)?;
     let start = u16::from_le_bytes(random) % PORTS;
     for number in 0..TRIES {
         let port = FIRST_PORT + (start + number) % PORTS;
-        match take_port(file, socket, (address, port)) {
+        match take_port(file, socket, (version, address, port)) {
             Err(Errno::EADDRINUSE) => {}
             result => return result,
         }
@@ -256,18 +291,33 @@ fn choose_port(process: &mut Process, file: &OpenFile, socket: Socket, address: 
 }
 
 /// Gives a socket of the internet a port if it has none.
-pub fn choose(process: &mut Process, file: &OpenFile, socket: Socket) -> Result<(), Errno> {
-    if name(file, END_OWN)?.is_empty() { choose_port(process, file, socket, LOOPBACK) } else { Ok(()) }
+pub fn choose(process: &mut Process, file: &OpenFile, socket: Socket, version: Version) -> Result<(), Errno> {
+    if name(file, END_OWN)?.is_empty() { choose_port(process, file, socket, (version, LOOPBACK)) } else { Ok(()) }
+}
+
+/// Returns the versions that a socket takes part in if it has no address of one of them.
+pub fn widest(file: &OpenFile, socket: Socket) -> Version {
+    match socket.family {
+        Family::Internet6 if file.options.get().is_version_6_only => Version::Six,
+        Family::Internet6 => Version::Both,
+        _ => Version::Four,
+    }
+}
+
+/// Returns the key of who takes part in both versions, for a key of one.
+pub fn in_both(socket: Socket, key: &[u8]) -> Option<Vec<u8>> {
+    let is_of_one = socket.family.is_internet() && matches!(version(key), Some(Version::Four | Version::Six));
+    is_of_one.then(|| in_version(key, Version::Both))
 }
 
 /// Gives a socket of datagrams of the internet, which is about to send one, any address and a port
 /// if it has none: else nobody could answer.
 pub fn choose_to_send(process: &mut Process, file: &OpenFile, socket: Socket) -> Result<(), Errno> {
-    if socket.family != Family::Internet || socket.kind != SOCK_DGRAM || file.options.get().is_named {
+    if !socket.family.is_internet() || socket.kind != SOCK_DGRAM || file.options.get().is_named {
         return Ok(());
     }
     if name(file, END_OWN)?.is_empty() {
-        match choose_port(process, file, socket, ANY) {
+        match choose_port(process, file, socket, (widest(file, socket), ANY)) {
             // Another thread was first.
             Err(EINVAL) => {}
             done => done?,
@@ -302,7 +352,11 @@ fn unknown_socket(process: &mut Process, file: &OpenFile) -> Option<Socket> {
     }
     let end = file.reference().ok()?;
     let (kind, name) = process.unlocked(|| Some((channel::facts(end).ok()?.kind, name(file, END_OWN).unwrap_or_default())))?;
-    let family = if is_internet_name(&name) { Family::Internet } else { Family::Local };
+    let family = match version(&name) {
+        None => Family::Local,
+        Some(Version::Four) => Family::Internet,
+        Some(_) => Family::Internet6,
+    };
     let socket = Socket { family, kind };
     file.mode.set(socket.mode());
     Some(socket)

@@ -12,7 +12,6 @@ use crate::operations::sockets::socket_names;
 use crate::process::Process;
 use crate::services::find::PIECE;
 use crate::state::files::open_file::OpenFile;
-use crate::state::files::socket_family;
 use crate::state::files::socket_kind::{self, Socket};
 use alloc::vec::Vec;
 use nacre_abi::Rights;
@@ -103,9 +102,12 @@ fn send_by_messages(process: &mut Process, file: &OpenFile, socket: Socket, data
 /// Sends one message. One of the internet that nobody receives is lost, and that is only told to
 /// who is connected.
 fn send_message(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sending, signature: channel::Outgoing) -> Answer {
-    let is_lost = |error: &Errno| *error == Errno::ECONNREFUSED && !sending.to.is_empty() && socket_names::is_internet(file);
-    match send_parts(process, file, data, sending, signature) {
-        Err(error) if is_lost(&error) => Ok(data.len() as u64),
+    let sent = send_parts(process, file, data, sending, signature);
+    let other = Socket::of(file).filter(|_| sent == Err(Errno::ECONNREFUSED)).and_then(|socket| socket_names::in_both(socket, &sending.to));
+    let Some(to) = other else { return sent.map(|count| count as u64) };
+    let again = Sending { to, beside: Outgoing { files: sending.beside.files.clone(), credentials: sending.beside.credentials }, flags: sending.flags };
+    match send_parts(process, file, data, &again, signature) {
+        Err(Errno::ECONNREFUSED) => Ok(data.len() as u64),
         sent => sent.map(|count| count as u64),
     }
 }
@@ -180,7 +182,7 @@ pub fn target(process: &mut Process, (file, socket): (&OpenFile, Socket), at: u6
         return Ok(Vec::new());
     }
     let bytes = socket_names::read(process, at, size)?;
-    if socket.kind != SOCK_DGRAM && socket.family == socket_family::Family::Internet {
+    if socket.kind != SOCK_DGRAM && socket.family.is_internet() {
         return Ok(Vec::new());
     }
     if socket.kind == SOCK_DGRAM || socket.kind == SOCK_STREAM && bytes.len() > 2 { socket_names::key(process, socket, &bytes) } else { Ok(Vec::new()) }

@@ -5,8 +5,14 @@ use alloc::vec::Vec;
 pub const AF_UNSPEC: u16 = 0;
 pub const AF_UNIX: u16 = 1;
 pub const AF_INET: u16 = 2;
-/// Bytes of a `sockaddr_in`.
+pub const AF_INET6: u16 = 10;
+/// Bytes of a `sockaddr_in`, and of a `sockaddr_in6`.
 pub const INTERNET_SIZE: usize = 16;
+pub const INTERNET6_SIZE: usize = 28;
+/// Start of an address of version 6 that stands for one of version 4.
+pub const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
+/// Version 6 of the loopback address.
+pub const LOOPBACK6: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
 /// The address of every interface, and the one of the machine itself (`127.0.0.0/8`).
 pub const ANY: [u8; 4] = [0; 4];
 pub const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
@@ -18,6 +24,21 @@ pub enum Family {
     Local,
     /// Numbers of the internet (version 4).
     Internet,
+    /// Numbers of the internet, version 6 and, unless the program does not want them, version 4.
+    Internet6,
+}
+
+/// Version of the internet that a name is of: each has ports of its own. The names are those of the
+/// service; their addresses have four bytes, since there are two addresses of version 6: any
+/// (`::`, [`ANY`]) and the machine's own (`::1`, [`LOOPBACK`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Version {
+    /// Version 4.
+    Four = b'i' as isize,
+    /// Version 6.
+    Six = b'j' as isize,
+    /// Both: found by who looks for either and finds nobody.
+    Both = b'k' as isize,
 }
 
 impl Family {
@@ -26,20 +47,30 @@ impl Family {
         match number as u16 {
             AF_UNIX => Some(Family::Local),
             AF_INET => Some(Family::Internet),
+            AF_INET6 => Some(Family::Internet6),
             _ => None,
         }
     }
 
     /// Linux's number of it.
     pub fn number(self) -> u16 {
-        if self == Family::Local { AF_UNIX } else { AF_INET }
+        match self {
+            Family::Local => AF_UNIX,
+            Family::Internet => AF_INET,
+            Family::Internet6 => AF_INET6,
+        }
+    }
+
+    /// Returns true for the families of the internet.
+    pub fn is_internet(self) -> bool {
+        self != Family::Local
     }
 
     /// The address that a program sees for the name of a socket at the other end. Bytes from a
     /// socket that is bound to any address come from the loopback address.
     pub fn shown_peer(self, name: &[u8]) -> Vec<u8> {
         let mut name = name.to_vec();
-        if self == Family::Internet && internet_parts(&name).1 == ANY && let Some(address) = name.get_mut(2..6) {
+        if self.is_internet() && internet_parts(&name).1 == ANY && let Some(address) = name.get_mut(2..6) {
             address.copy_from_slice(&LOOPBACK);
         }
         self.shown(&name)
@@ -60,27 +91,46 @@ impl Family {
                 shown.extend(address);
                 shown.resize(INTERNET_SIZE, 0);
             }
+            Family::Internet6 => {
+                let (port, address) = internet_parts(name);
+                shown.extend(port.to_be_bytes());
+                shown.extend([0; 4]);
+                match address {
+                    address if version(name) == Some(Version::Four) => shown.extend([&MAPPED[..], &address].concat()),
+                    LOOPBACK => shown.extend(LOOPBACK6),
+                    _ => {}
+                }
+                shown.resize(INTERNET6_SIZE, 0);
+            }
         }
         shown
     }
 }
 
-/// The name of a socket of the internet: a letter, its protocol, address and port.
-pub fn internet_name(kind: u64, address: [u8; 4], port: u16) -> Vec<u8> {
-    let mut name = [b'i', kind as u8].to_vec();
+/// The name of a socket of the internet: a letter for the version, its protocol, address and port.
+pub fn internet_name(version: Version, kind: u64, address: [u8; 4], port: u16) -> Vec<u8> {
+    let mut name = [version as u8, kind as u8].to_vec();
     name.extend(address);
     name.extend(port.to_be_bytes());
     name
 }
 
-/// Returns true for a name that [`internet_name`] makes.
-pub fn is_internet_name(name: &[u8]) -> bool {
-    matches!(name, [b'i', 1 | 2, _, _, _, _, _, _])
+/// The version of a name that [`internet_name`] makes.
+pub fn version(name: &[u8]) -> Option<Version> {
+    let [letter, 1 | 2, _, _, _, _, _, _] = name else { return None };
+    [Version::Four, Version::Six, Version::Both].into_iter().find(|version| *version as u8 == *letter)
+}
+
+/// Returns the same name in another version.
+pub fn in_version(name: &[u8], version: Version) -> Vec<u8> {
+    let mut name = name.to_vec();
+    name.splice(..1, [version as u8]);
+    name
 }
 
 fn internet_parts(name: &[u8]) -> (u16, [u8; 4]) {
     match name {
-        [b'i', _, a, b, c, d, high, low] => (u16::from_be_bytes([*high, *low]), [*a, *b, *c, *d]),
+        [_, _, a, b, c, d, high, low] if version(name).is_some() => (u16::from_be_bytes([*high, *low]), [*a, *b, *c, *d]),
         _ => (0, ANY),
     }
 }

@@ -12,6 +12,8 @@ pub const TYPE: u64 = 0xf;
 const KIND_SHIFT: u32 = 16;
 /// Bit of an open file's mode: an internet socket.
 const INTERNET: u32 = 1 << 24;
+/// Bit of an open file's mode, beside that: one of version 6.
+const VERSION_6: u32 = 1 << 27;
 /// Bit of an open file's mode: a netlink socket, to which only the system sends.
 pub const NETLINK: u32 = 1 << 25;
 /// Modes of open files that are sockets, for tests: a local stream, and datagrams of the internet.
@@ -33,7 +35,11 @@ impl Socket {
         if file.mode.get() & S_IFMT != S_IFSOCK {
             return None;
         }
-        let family = if file.mode.get() & INTERNET != 0 { Family::Internet } else { Family::Local };
+        let family = match file.mode.get() & (INTERNET | VERSION_6) {
+            0 => Family::Local,
+            INTERNET => Family::Internet,
+            _ => Family::Internet6,
+        };
         Some(Socket { family, kind: u64::from(file.mode.get() >> KIND_SHIFT & TYPE as u32) })
     }
 
@@ -46,14 +52,18 @@ impl Socket {
     pub fn protocol(self) -> u32 {
         match (self.family, self.kind) {
             (Family::Local, _) => 0,
-            (Family::Internet, SOCK_STREAM) => 6,
+            (_, SOCK_STREAM) => 6,
             _ => 17,
         }
     }
 
     /// Mode of an open file that is such a socket.
     pub fn mode(self) -> u32 {
-        let internet = if self.family == Family::Internet { INTERNET } else { 0 };
+        let internet = match self.family {
+            Family::Local => 0,
+            Family::Internet => INTERNET,
+            Family::Internet6 => INTERNET | VERSION_6,
+        };
         S_IFSOCK | 0o777 | ((self.kind & TYPE) as u32) << KIND_SHIFT | internet
     }
 

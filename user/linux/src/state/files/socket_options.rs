@@ -23,6 +23,8 @@ pub struct Options {
     pub begun: Option<Begun>,
     /// True once a socket of datagrams is known to have an address.
     pub is_named: bool,
+    /// True if a socket of version 6 takes no part in version 4.
+    pub is_version_6_only: bool,
 }
 
 impl Options {
