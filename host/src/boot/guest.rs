@@ -132,7 +132,7 @@ fn add_kernel(files: &mut Files, tree: &Tree, kind: kernel::Kind) -> Outcome<()>
 fn kernel_of_script(word: &OsStr) -> Option<kernel::Kind> {
     let has = |wanted: &[u8]| word.as_bytes().windows(wanted.len()).any(|bytes| bytes == wanted);
     let is_script = has(b" ") && names(word, "machine");
-    is_script.then(|| if has(program::SHARE_OPTION) { kernel::Kind::General } else { kernel::Kind::Cloud })
+    is_script.then(|| if program::SHARE_OPTIONS.into_iter().any(has) { kernel::Kind::General } else { kernel::Kind::Cloud })
 }
 
 /// Says which files of the directories that were named are not in the guest.

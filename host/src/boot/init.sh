@@ -1,6 +1,8 @@
 #!/bin/busybox sh
 # The first program of a guest that was given no initial file system. The monitor may lay two files
 # beside it: /nacre/terminal sets the terminal, /nacre/command is what to run instead of a shell.
+# With root=DEVICE among the kernel's words, that runs in another root file system, of a disk or (with
+# rootfstype=9p) of a directory; with init=PROGRAM, too, that becomes the first program.
 /bin/busybox mkdir -p /sbin /usr/bin /usr/sbin /proc /sys /dev /tmp /root /mnt
 /bin/busybox --install -s
 mount -t proc proc /proc
@@ -20,19 +22,57 @@ case " $(echo $devices) " in
 esac
 ip link set lo up 2>/dev/null
 hostname nacre
+root= type=ext4 options= mode=ro init=
+for word in $(cat /proc/cmdline); do
+    case $word in
+    root=*) root=${word#root=} ;;
+    rootfstype=*) type=${word#rootfstype=} ;;
+    rootflags=*) options=,${word#rootflags=} ;;
+    init=*) init=${word#init=} ;;
+    rw | ro) mode=$word ;;
+    esac
+done
+[ $type = 9p ] && options=,trans=virtio,version=9p2000.L,cache=loose$options
+enter=
+if [ -n "$root" ]; then
+    mkdir -p /nacre/root
+    if ! mount -t $type -o $mode$options $root /nacre/root; then
+        echo "cannot mount $root as the root file system" >/dev/ttyS0
+        /nacre/port 244 125
+    fi
+    cd /nacre/root
+    mount --bind /dev dev
+    if [ -n "$init" ]; then
+        exec switch_root /nacre/root $init </dev/ttyS0 >/dev/ttyS0 2>&1
+    fi
+    mount -t proc proc proc
+    mount -t sysfs sys sys
+    mount -t tmpfs tmp tmp
+    mount -t tmpfs run run
+    mkdir -p dev/pts run/nacre
+    mount -t devpts pts dev/pts
+    [ -e /nacre/command ] && cp /nacre/command run/nacre
+    enter="chroot /nacre/root"
+fi
 export HOME=/root PATH=/bin:/sbin:/usr/bin:/usr/sbin TERM=${TERM:-vt102}
 cd /root
 exec </dev/ttyS0 >/dev/ttyS0 2>&1
 [ -e /nacre/terminal ] && . /nacre/terminal
 # What was typed may come from now on.
 /nacre/port 245 1
-if [ -e /nacre/command ]; then
+if [ -n "$enter" ] && [ -e /nacre/command ]; then
+    setsid -c $enter /bin/sh /run/nacre/command
+elif [ -e /nacre/command ]; then
     setsid -c sh /nacre/command
 else
-    setsid -c sh -i
+    setsid -c $enter sh -i
 fi
 status=$?
 sync
+cd /
+for folder in dev/pts dev proc sys tmp run .; do
+    [ -n "$enter" ] && umount /nacre/root/$folder 2>/dev/null
+done
 # Setting the terminal waits until all output has gone.
 stty -F /dev/ttyS0 -echo
 # The machine ends with this status.

@@ -48,8 +48,8 @@ const MAX_SCRIPTS: usize = 5;
 
 /// Option of machines that names a kernel.
 const KERNEL_OPTION: &[u8] = b"--kernel";
-/// Option of machines that names a directory, which needs a kernel with 9P.
-pub const SHARE_OPTION: &[u8] = b"--share";
+/// Options of machines that name a directory, which needs a kernel with 9P.
+pub const SHARE_OPTIONS: [&[u8]; 2] = [b"--share", b"--root"];
 
 /// The monitor that makes processes.
 const WORLD: &str = "process";
@@ -109,7 +109,7 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
                 let (given, ..) = monitors::options(monitor, &command[at + 1..]);
                 let has = |name| given.iter().any(|option| option.name == name);
                 if !has(KERNEL_OPTION) {
-                    stack.needs_kernel = Some(if has(SHARE_OPTION) { kernel::Kind::General } else { kernel::Kind::Cloud });
+                    stack.needs_kernel = Some(if SHARE_OPTIONS.into_iter().any(has) { kernel::Kind::General } else { kernel::Kind::Cloud });
                 }
                 match several {
                     Some(several) => next_program(several, command, behind, &mut named)?,

@@ -15,6 +15,7 @@ pub const MANIFEST: Manifest = Manifest {
         Choice::new("--cpus", Value::Text("N"), "processors of the machine, 1 to 8; 1 otherwise"),
         Choice::new("--disk", Value::Disk("FILE[:ro]"), "a disk of the machine, which reads and writes FILE, or only reads it; may be given several times"),
         Choice::new("--share", Value::Text("DIR"), "a directory for the guest: mount -t 9p -o trans=virtio share0 /mnt; the next one is share1"),
+        Choice::new("--root", Value::Text("DIR"), "a directory that is the guest's root file system"),
         Choice::new("--paging", Value::Text("HOW"), "nested (by the processor) or shadow (by the monitor; not finished)"),
         Choice::new("--stats", Value::None, "say at the end what the guest was left for, and how often"),
     ],

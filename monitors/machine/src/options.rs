@@ -46,6 +46,8 @@ pub struct Options<'a> {
     pub disks: Vec<DiskFile<'a>>,
     /// Directories that the guest can mount, in order.
     pub shares: Vec<&'a [u8]>,
+    /// Number of the directory that is the guest's root file system.
+    pub root: Option<usize>,
     /// The guest runs on tables that this monitor fills.
     pub is_shadow: bool,
     /// Exits are counted and told.
@@ -79,7 +81,7 @@ fn paging(value: &[u8]) -> Option<bool> {
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut options =
-        Options { kernel: KERNEL, initrd: None, append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), shares: Vec::new(), is_shadow: false, tells: false, command: &[] };
+        Options { kernel: KERNEL, initrd: None, append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), shares: Vec::new(), root: None, is_shadow: false, tells: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         match name {
             b"--kernel" => options.kernel = value,
@@ -89,6 +91,10 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
             b"--cpus" => options.processors = processors(value).ok_or(Stop::Value(name))?,
             b"--disk" => options.disks.push(DiskFile::new(value)),
             b"--share" => options.shares.push(value),
+            b"--root" => {
+                options.root = Some(options.shares.len());
+                options.shares.push(value);
+            }
             b"--paging" => options.is_shadow = paging(value).ok_or(Stop::Value(name))?,
             _ => options.tells = true,
         }

@@ -72,7 +72,8 @@ pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'
     let more = additions(options.command)?;
     let parts: Vec<&dyn ByteSource> = initrd.iter().map(|file| file as &dyn ByteSource).chain([&more as &dyn ByteSource]).collect();
     let silent = if options.command.is_empty() { "" } else { SILENT };
-    let line = format!("{COMMAND_LINE}{silent} {}", lossy(options.append));
+    let root = options.root.map_or(String::new(), |number| format!(" root=share{number} rootfstype=9p rw"));
+    let line = format!("{COMMAND_LINE}{silent}{root} {}", lossy(options.append));
     let start = linux::load(memory, &kernel, &parts, line.trim_end()).map_err(|error| error.to_string())?;
     let facts = acpi::Facts { processors: options.processors as u8, io_apic: (IO_APIC_ID, IO_APIC_ADDRESS as u32) };
     acpi::load(memory, &facts).map_err(|_| "the machine has too little memory for its tables".to_string())?;
