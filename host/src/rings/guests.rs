@@ -1,5 +1,7 @@
 //! Guest machines: Debian's unmodified kernel in `machine`, alone and between other monitors.
 
+mod hostile;
+
 use std::time::Duration;
 
 use super::system::describe;
@@ -16,7 +18,7 @@ use crate::session::capture::capture;
 use crate::session::terminal::Facts;
 
 /// A guard against hanging: a boot takes some seconds on a calm machine.
-const LIMIT: Duration = Duration::from_secs(300);
+pub(super) const LIMIT: Duration = Duration::from_secs(300);
 
 /// A command that is run in a guest, or a guest that ends otherwise.
 struct Case {
@@ -32,7 +34,7 @@ struct Case {
 impl Case {
     /// Returns true if a guest mounts a directory, for which the kernel for clouds has no driver.
     fn has_directory(&self) -> bool {
-        self.words.iter().any(|word| word.contains("--share"))
+        self.words.iter().any(|word| ["--share", "--root"].iter().any(|option| word.contains(option)))
     }
 }
 
@@ -103,6 +105,9 @@ const CASES: &[Case] = &[
     Case { name: "a guest that resets its machine is told of", words: &["machine", "sh", "-c", "reboot -f"], input: "", output: &["reboot: Restarting system"], status: 125 },
     Case { name: "a guest's disk is a file", words: &["process", "sh", "-c", DISK], input: "", output: &["f6351f5e", "refused", "16", "kept", "no room"], status: 0 },
     Case { name: "a guest's files are those of the environment", words: &["process", "sh", "-c", SHARE], input: "", output: &["one", "f6351f5e", "2", "lost", "600 68", "644 5", "31", "g"], status: 0 },
+    stack("a guest's root file system is a directory", &["machine", "--root", "/", "sh", "-c", "grep -q ^nobody /etc/passwd && [ -d /lib/nacre ] && echo kept >/root/kept && echo the answer is 42; exit 7"]),
+    stack("a guest's root file system is on a disk", &["process", "sh", "-c", ROOT_DISK]),
+    Case { name: "a root file system that is none is told of", words: &["machine", "--append", "root=/dev/vda", "true"], input: "", output: &["cannot mount /dev/vda as the root file system"], status: 125 },
     Case { name: "a disk that is not there is refused", words: &["machine", "--disk", "/nonesuch", "true"], input: "", output: &[], status: 125 },
     Case { name: "a guest that panics is told of", words: &["machine", "--append", "init=/nonesuch rdinit=/nonesuch", "true"], input: "", output: &[], status: 125 },
     Case { name: "a kernel that is none is refused", words: &["machine", "--kernel", "/bin/busybox"], input: "", output: &[], status: 125 },
@@ -115,6 +120,11 @@ machine --share /tmp/s sh -c 'mount -t 9p -o trans=virtio,version=9p2000.L share
 sha256sum <numbers >sum; mkdir new; mv sub/f new/g; ln -s new/g link; ln numbers again; chmod 600 sum; echo more >>link
 for i in $(seq 1 30); do : >new/file$i; done; ls new | wc -l >count; rm -r sub new/file*; truncate -s 5 again'
 cut -c 1-8 /tmp/s/sum; wc -l </tmp/s/new/g; ls /tmp/s/sub 2>/dev/null || echo lost; stat -c '%a %s' /tmp/s/sum /tmp/s/numbers; cat /tmp/s/count; ls /tmp/s/new";
+
+/// A guest makes a root file system on a disk, and another one runs in it.
+const ROOT_DISK: &str = "truncate -s 8M /tmp/d
+machine --disk /tmp/d sh -c 'mke2fs -F /dev/vda >/dev/null && mount /dev/vda /mnt && cd /mnt && mkdir bin dev proc sys tmp run && cp /bin/busybox bin && ln -s busybox bin/sh; cd /; umount /mnt'
+machine --disk /tmp/d --append 'root=/dev/vda rw' sh -c '[ ! -e /nacre ] && busybox mount | busybox grep -q \"^/dev/vda on / \" && echo the answer is 42; exit 7'";
 
 /// Runs each case on one processor and on two. Without the kernel's package there are none.
 pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
@@ -134,6 +144,7 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
             tally.note(&format!("{} [cpus {cpus}]", case.name), fault(products, case, cpus)?.as_deref());
         }
     }
+    hostile::run(products, filter, &mut tally)?;
     Ok(tally)
 }
 
