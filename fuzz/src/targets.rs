@@ -3,6 +3,7 @@
 
 mod boot;
 mod cards;
+mod commands;
 mod console;
 mod crossing;
 mod dataspaces;
@@ -65,6 +66,7 @@ targets! {
     "linux", linux::calls, DECODER_TRIES, "a Linux program's calls, with any arguments and memory, up to the first message";
     "gdb-packets", gdb::packets, DECODER_TRIES, "bytes from a gdb, and what a session with it does to a target";
     "records", host::records, DECODER_TRIES, "what the guest tells the host over its second line";
+    "commands", commands::commands, DECODER_TRIES, "texts and answers of commands from outside, and seats that are taken, asked and left in any order";
     "moves", host::moves, DECODER_TRIES, "what the sender of an environment says to `nacre receive`";
     "host-ports", ports::ports, DECODER_TRIES, "a console with many ports that writes over rings, buffers and registers while its driver works";
     "platform", machines::platform, DECODER_TRIES, "a guest's accesses to the ports of its devices, while time passes and states go out and in";
