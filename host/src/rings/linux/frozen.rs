@@ -32,8 +32,9 @@ const THAWING: [&str; 3] = ["checkpoint", "--thaw", "/images/{run}"];
 const IN_A_BOOT: usize = 20;
 /// Number of programs of which one is in the sample.
 const SAMPLE: usize = 20;
-/// Name by which `below.txt` knows this ring.
-const WORD: &str = "frozen";
+/// Name by which `below.txt` knows this ring. The program `frozen` is below others in the ring
+/// `linux`.
+const WORD: &str = "thawed";
 
 /// A program of a kind.
 type Run<'a> = (&'a Test, Kind);
