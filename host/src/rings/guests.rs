@@ -1,5 +1,6 @@
 //! Guest machines: Debian's unmodified kernel in `machine`, alone and between other monitors.
 
+mod frozen;
 mod hostile;
 
 use std::time::Duration;
@@ -105,6 +106,9 @@ const CASES: &[Case] = &[
     Case { name: "a guest that resets its machine is told of", words: &["machine", "sh", "-c", "reboot -f"], input: "", output: &["reboot: Restarting system"], status: 125 },
     Case { name: "a guest's disk is a file", words: &["process", "sh", "-c", DISK], input: "", output: &["f6351f5e", "refused", "16", "kept", "no room"], status: 0 },
     Case { name: "a guest's files are those of the environment", words: &["process", "sh", "-c", SHARE], input: "", output: &["one", "f6351f5e", "2", "lost", "600 68", "644 5", "31", "g"], status: 0 },
+    stack("a guest with a directory runs below trace", &["trace", "-q", "machine", "--share", "/etc", "sh", "-c", MOUNT]),
+    stack("a guest with a directory runs on less memory than it has", &["pager", "-m", "64M", "machine", "--share", "/etc", "sh", "-c", MOUNT]),
+    Case { name: "a guard decides which files a guest opens", words: GUARDED, input: "", output: &["1 localhost", "not passwd", "the answer is 42"], status: 7 },
     stack("a guest's root file system is a directory", &["machine", "--root", "/", "sh", "-c", "grep -q ^nobody /etc/passwd && [ -d /lib/nacre ] && echo kept >/root/kept && echo the answer is 42; exit 7"]),
     stack("a guest's root file system is on a disk", &["process", "sh", "-c", ROOT_DISK]),
     Case { name: "a root file system that is none is told of", words: &["machine", "--append", "root=/dev/vda", "true"], input: "", output: &["cannot mount /dev/vda as the root file system"], status: 125 },
@@ -126,6 +130,14 @@ const ROOT_DISK: &str = "truncate -s 8M /tmp/d
 machine --disk /tmp/d sh -c 'mke2fs -F /dev/vda >/dev/null && mount /dev/vda /mnt && cd /mnt && mkdir bin dev proc sys tmp run && cp /bin/busybox bin && ln -s busybox bin/sh; cd /; umount /mnt'
 machine --disk /tmp/d --append 'root=/dev/vda rw' sh -c '[ ! -e /nacre ] && busybox mount | busybox grep -q \"^/dev/vda on / \" && echo the answer is 42; exit 7'";
 
+/// A guest reads a file of the environment's `/etc`.
+const MOUNT: &str = "mount -t 9p -o trans=virtio,version=9p2000.L share0 /mnt && [ $(grep -c localhost /mnt/hosts) = 1 ] && echo the answer is 42; exit 7";
+/// A guest tries to read two of them, of which the guard allows one.
+const GUARDED: &[&str] = &[
+    "guard", "--allow", "memory", "--allow", "console", "--allow", "clock", "--allow", "read", "--deny", "file.read /etc/passwd", "machine", "--share", "/etc", "sh", "-c",
+    "mount -t 9p -o trans=virtio,version=9p2000.L share0 /mnt; echo $(grep -c localhost /mnt/hosts) localhost; cat /mnt/passwd || echo not passwd; echo the answer is 42; exit 7",
+];
+
 /// Runs each case on one processor and on two. Without the kernel's package there are none.
 pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
     let mut tally = TestCounts::default();
@@ -144,6 +156,7 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
             tally.note(&format!("{} [cpus {cpus}]", case.name), fault(products, case, cpus)?.as_deref());
         }
     }
+    frozen::run(products, filter, &mut tally)?;
     hostile::run(products, filter, &mut tally)?;
     Ok(tally)
 }

@@ -1,0 +1,104 @@
+//! Guests that are frozen while they run and go on in another machine, and guests that are copied.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::boot::guest::Guest;
+use crate::builds::Products;
+use crate::cli::{GuestArguments, MachineArguments};
+use crate::failure::Outcome;
+use crate::rings::system::describe;
+use crate::rings::tally::TestCounts;
+use crate::run::machine;
+use crate::scratch::{Folder, Scratch};
+use crate::session::capture::{Captured, capture};
+use crate::session::terminal::Facts;
+use crate::session::{Limits, ports};
+
+/// A guard against hanging: a guest is slow below `checkpoint`, which it asks for the time.
+const LIMIT: Duration = Duration::from_secs(1200);
+/// Memory of the machine that runs a guest with its copies.
+const MEMORY: u64 = 1 << 30;
+
+/// A guest that counts to sixteen, a number a second, with processes and pipes in between. It is
+/// frozen on the way, or before, where the machine is slow; never behind, since it waits for longer
+/// than the freeze does.
+const COUNT: &str = "for i in $(seq 1 16); do seq 1 500 | sort -n | tail -1 >/tmp/last; sleep 1; echo number $i; done; cat /tmp/last; exit 7";
+/// A guest that counts by lines of a file in a directory of the environment.
+const COUNT_FILE: &str = "mount -t 9p -o trans=virtio,version=9p2000.L share0 /mnt || exit 1
+for i in $(seq 1 16); do echo $i >>/mnt/lines; sleep 1; echo number $i; done; wc -l </mnt/lines; rm /mnt/lines; exit 7";
+/// A guest that tells by one letter, since those of several are mixed, that it has not lost count.
+const COUNT_QUIETLY: &str = "n=0; for i in $(seq 1 16); do n=$((n + $(seq 1 500 | wc -l))); sleep 1; done; [ $n = 8000 ] && printf Z; exit 7";
+
+/// A guest that is frozen.
+struct Case {
+    name: &'static str,
+    words: &'static [&'static str],
+    /// Command in the guest.
+    command: &'static str,
+    /// Lines of the guest's behind its count.
+    last: &'static str,
+}
+
+const FROZEN: &[Case] = &[
+    Case { name: "a guest is frozen and goes on elsewhere", words: &["machine", "--memory", "80M"], command: COUNT, last: "500" },
+    Case { name: "a guest with two processors is frozen and goes on elsewhere", words: &["machine", "--memory", "80M", "--cpus", "2"], command: COUNT, last: "500" },
+    Case { name: "a guest with a directory is frozen and goes on elsewhere", words: &["machine", "--memory", "120M", "--share", "/tmp"], command: COUNT_FILE, last: "16" },
+];
+
+const COPIED: &[(&str, &[&str])] =
+    &[("a guest is copied twice", &["machine", "--memory", "80M"]), ("a guest with two processors is copied twice", &["machine", "--memory", "80M", "--cpus", "2"])];
+
+/// Runs the cases whose names contain the filter, on one processor: with emulated ones that take
+/// turns, a guest below `checkpoint` needs several times as long on two.
+pub fn run(products: &Products, filter: &str, tally: &mut TestCounts) -> Outcome<()> {
+    for case in FROZEN.iter().filter(|case| case.name.contains(filter)) {
+        tally.note(case.name, frozen(products, case)?.as_deref());
+    }
+    for (name, words) in COPIED.iter().filter(|(name, _)| name.contains(filter)) {
+        tally.note(name, copied(products, words)?.as_deref());
+    }
+    Ok(())
+}
+
+/// Runs a command in a machine that may hand out these files.
+fn captured(products: &Products, command: Vec<OsString>, outputs: BTreeMap<PathBuf, PathBuf>) -> Outcome<Captured> {
+    let guest = GuestArguments { command, outputs: outputs.keys().cloned().collect(), memory: Some(MEMORY), ..GuestArguments::default() };
+    let guest = Guest::compose(products, &guest, &Facts::PIPE)?;
+    let image = Scratch::write("boot-image", &guest.image)?;
+    let ports = vec![ports::RECORDS.to_string()];
+    let arguments = MachineArguments { memory: MEMORY, ports, takes_turns: true, ..MachineArguments::default() };
+    capture(&machine(products, &image, arguments), Limits { timeout: Some(LIMIT), outputs, ..Limits::default() }, b"")
+}
+
+/// Returns the fault, if there was one: both machines together count to sixteen, each number once.
+fn frozen(products: &Products, case: &Case) -> Outcome<Option<String>> {
+    let folder = Folder::new("frozen")?;
+    let image = folder.path().join("image");
+    let freezes = ["checkpoint", "-m", "220M", "--after", "15", "--end", "-o"].map(OsString::from);
+    let program = case.words.iter().copied().chain(["sh", "-c", case.command]).map(OsString::from);
+    let command = freezes.into_iter().chain([image.clone().into_os_string()]).chain(program).collect();
+    let first = captured(products, command, BTreeMap::from([(image.clone(), image.clone())]))?;
+    if !matches!(first.status, Ok(0)) || !image.is_file() {
+        return Ok(Some(format!("no image: {}", describe(&first))));
+    }
+    let thaws = vec!["checkpoint".into(), "--thaw".into(), image.into_os_string()];
+    let second = captured(products, thaws, BTreeMap::new())?;
+    let text = [first.output, second.output.clone()].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let numbers: Vec<_> = text.lines().filter_map(|line| line.trim().strip_prefix("number ")?.parse::<u32>().ok()).collect();
+    let passed = numbers == (1..=16).collect::<Vec<_>>() && text.trim_end().ends_with(case.last) && matches!(second.status, Ok(7));
+    Ok((!passed).then(|| format!("both say {text:?}; then {}", describe(&second))))
+}
+
+/// Returns the fault, if there was one: the original and two copies come to the end.
+fn copied(products: &Products, words: &[&str]) -> Outcome<Option<String>> {
+    let program = words.iter().chain(&["sh", "-c", COUNT_QUIETLY]).map(OsString::from);
+    let forks = ["checkpoint", "-m", "220M", "--after", "15", "--fork", "2"].map(OsString::from);
+    let all = captured(products, forks.into_iter().chain(program).collect(), BTreeMap::new())?;
+    let ends = all.output.iter().filter(|byte| **byte == b'Z').count();
+    let passed = ends == 3 && matches!(all.status, Ok(7));
+    Ok((!passed).then(|| describe(&all)))
+}
