@@ -42,14 +42,14 @@ pub fn is_exhausted() -> bool {
     EXHAUSTED.load(Ordering::Relaxed)
 }
 
-/// Set if the end of the arena is kept.
+/// Set if the beginning of the arena is kept.
 static KEEPS_REST: AtomicBool = AtomicBool::new(false);
-/// Set once the end of the arena had to be used, or [`note_shortage`] was called.
+/// Set once the beginning of the arena had to be used, or [`note_shortage`] was called.
 static IS_SHORT: AtomicBool = AtomicBool::new(false);
 
-/// Keeps the end of the arena until the heap cannot grow any more. A program that calls this before
-/// it uses the heap, and asks [`lacks_room`] before it makes what stays, goes on without memory:
-/// what it does for a moment finds some.
+/// Keeps the beginning of the arena until the heap cannot grow any more. A program that calls this
+/// before it uses the heap, and asks [`lacks_room`] before it makes what stays, goes on without
+/// memory: what it does for a moment finds some.
 pub fn keep_rest() {
     KEEPS_REST.store(true, Ordering::Relaxed);
 }
@@ -75,7 +75,7 @@ pub fn lacks_room(bytes: usize) -> bool {
 pub struct Growth {
     total: usize,
     last: Span,
-    /// The end of the arena, if it is kept.
+    /// The beginning of the arena, if it is kept.
     rest: Span,
     /// Pieces of the heap that are given up when nothing else is left: see [`gate`].
     reserve: [Option<NonNull<u8>>; MAX_PIECES],
@@ -98,13 +98,15 @@ impl Growth {
         Growth { total: 0, last: Span::empty(), rest: Span::empty(), reserve: [None; MAX_PIECES], held: 0, is_filling: false }
     }
 
-    /// Returns the arena, without what is kept of it.
+    /// Returns the arena, without what is kept of it. That is its beginning: the heap writes to both
+    /// ends of what it has, and other data of the program lies behind the arena, in pages that are
+    /// touched anyway.
     fn arena(&mut self) -> Span {
         let whole = arena();
         let kept = if KEEPS_REST.load(Ordering::Relaxed) { REST } else { 0 };
         let Some((start, _)) = whole.get_base_acme() else { return whole };
-        self.rest = Span::from_base_size(start.wrapping_add(ARENA_SIZE - kept), kept);
-        Span::from_base_size(start, ARENA_SIZE - kept)
+        self.rest = Span::from_base_size(start, kept);
+        Span::from_base_size(start.wrapping_add(kept), ARENA_SIZE - kept)
     }
 
     /// Takes what was kept of the arena, unless the allocation is too large for it.
