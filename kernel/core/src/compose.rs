@@ -246,6 +246,7 @@ impl<M: Machine> Kernel<M> {
 
     /// Returns the kind of a frame for an access that needs `needed`. A frame whose objects have
     /// all gone becomes plain memory if the access uses it as that.
+    #[inline(always)]
     pub(crate) fn kind_shown(&self, at: Physical, frame: &Frame, needed: Rights) -> Result<LeafKind, TranslationError> {
         let uses = needed != Rights::NONE && !needed.contains(Rights::OBJECTS);
         match frame.kind.get() & (PAGE_SIZE - 1) {
@@ -260,6 +261,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
+    /// Enters a page into the tables of a space, all of which go first if no table is left for it.
+    #[inline(always)]
     pub(crate) fn table_enter(&self, space: Space<'_>, address: u64, leaf: Leaf) {
         let pool = Pool { kernel: self, space };
         let over_table = self.machine.table_enter(space.root(), address, leaf, &pool).unwrap_or_else(|_| {
