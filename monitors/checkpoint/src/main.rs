@@ -38,7 +38,7 @@ use nacre_nest::Services;
 use nacre_nest::command::{FAILED, complain, explain, lossy};
 use nacre_nest::interpose::stage::name;
 use nacre_proto::{Errno, memory};
-use nacre_rt::Arguments;
+use nacre_rt::{Arguments, exit};
 use options::Options;
 use outside::Outside;
 use world::{ORIGINAL, World};
@@ -63,7 +63,7 @@ fn usual_size(services: &Services) -> u64 {
 
 /// Adds an environment with a program that is just starting; or the status of a program that could
 /// not be started.
-fn begin(world: &mut World, options: &Options<'_>, arguments: &Arguments) -> Result<Result<(), i32>, String> {
+fn begin(world: &mut World, options: &Options<'_>, arguments: &Arguments) -> Result<Result<(), u64>, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let size = options.memory.unwrap_or_else(|| usual_size(&services)).max(LEAST).next_multiple_of(PAGE_SIZE);
     let arena = Arena::take(ORIGINAL, size, size, 0).map_err(|errno| format!("no memory for an environment of {} KiB ({errno}); give it less with -m", size >> 10))?;
@@ -78,7 +78,7 @@ fn begin(world: &mut World, options: &Options<'_>, arguments: &Arguments) -> Res
         }
         Err(refusal) => {
             complain(NAME, &format!("cannot run {}: {refusal}", name(options.command)));
-            Ok(Err(refusal.exit_status() as i32))
+            Ok(Err(refusal.exit_status().into()))
         }
     }
 }
@@ -126,7 +126,7 @@ fn tell_fork(forked: &Forked, has_figures: bool) {
     }
 }
 
-fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
+fn run(options: &Options<'_>, arguments: &Arguments) -> Result<u64, String> {
     let images = options.output.map(|path| Images::new(&arguments.absolute(path), path)).transpose()?;
     let mut world = World::new().map_err(|errno| format!("cannot start: {errno}"))?;
     match options.thaw {
@@ -143,7 +143,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
 }
 
 /// Lets a copy run for each text, one after the other. The first status that is not 0.
-fn serve_warm(world: &mut World, options: &Options<'_>) -> Result<i32, String> {
+fn serve_warm(world: &mut World, options: &Options<'_>) -> Result<u64, String> {
     let mut status = 0;
     for text in &options.warm {
         let input = [text, &b"\n"[..]].concat();
@@ -160,18 +160,18 @@ fn serve_warm(world: &mut World, options: &Options<'_>) -> Result<i32, String> {
                 return Ok(0);
             }
         }
-        status = if status == 0 { world.status as i32 } else { status };
+        status = if status == 0 { world.status } else { status };
     }
     Ok(status)
 }
 
 /// Serves until the end; freezes and forks on the way.
-fn serve(world: &mut World, options: &Options<'_>, images: Option<&Images>) -> Result<i32, String> {
+fn serve(world: &mut World, options: &Options<'_>, images: Option<&Images>) -> Result<u64, String> {
     let mut next = options.after.or(options.every).map(|pause| nacre_sys::clock::ticks() + pause);
     loop {
         world.serve_until(next)?;
         if world.is_over() {
-            return Ok(world.status as i32);
+            return Ok(world.status);
         }
         if core::mem::take(&mut world.is_commanded) {
             if obey::obey(world, options.stats) {
@@ -204,7 +204,7 @@ fn checkpoint(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     match options::parse(&words) {
         Err(stop) => explain(&MANIFEST, &stop),
-        Ok(options) => run(&options, arguments).unwrap_or_else(|text| {
+        Ok(options) => run(&options, arguments).map(exit::as_child).unwrap_or_else(|text| {
             complain(NAME, &text);
             FAILED
         }),

@@ -21,8 +21,6 @@ use nacre_sys::{OwnedReference, Reference, ipc};
 
 /// Name of this program, before its complaints.
 const NAME: &str = MANIFEST.name;
-/// A status from which on it is a signal that ended a program.
-const BY_SIGNAL: u64 = 256;
 /// The standard input.
 const INPUT: usize = 0;
 
@@ -153,8 +151,7 @@ pub fn process(arguments: &Arguments) -> i32 {
         Ok(options) => options,
     };
     match run(&options, arguments) {
-        Ok(status) if status >= BY_SIGNAL => exit::exit_by_signal(status - BY_SIGNAL),
-        Ok(status) => status as i32,
+        Ok(status) => exit::as_child(status),
         Err((text, status)) => {
             complain(NAME, &text);
             status

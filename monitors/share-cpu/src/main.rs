@@ -34,9 +34,6 @@ fn main() {
     println!("This is a monitor of Nacre: build it for a target without an operating system.");
 }
 
-/// A status from which on it is a signal that ended a program.
-const BY_SIGNAL: u64 = 256;
-
 /// One program while it runs.
 enum Running {
     /// Child in memory of this monitor.
@@ -209,10 +206,7 @@ fn start_all(options: &Options<'_>, arguments: &Arguments) -> Result<Vec<Handle>
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, (String, i32)> {
     start_all(options, arguments)?.into_iter().for_each(Handle::join);
     let status = STATUSES.lock().first().copied().unwrap_or(0);
-    if status >= BY_SIGNAL {
-        exit::exit_by_signal(status - BY_SIGNAL);
-    }
-    Ok(status as i32)
+    Ok(exit::as_child(status))
 }
 
 fn share_cpu(arguments: &Arguments) -> i32 {

@@ -11,9 +11,21 @@ pub fn exit(status: i32) -> ! {
     end((status & 0xff) as u64)
 }
 
+/// A status from which on it is a signal that ended a program.
+const BY_SIGNAL: u64 = 256;
+
 /// Ends the program as a signal would that nobody handles.
 pub fn exit_by_signal(signal: u64) -> ! {
-    end(256 + signal)
+    end(BY_SIGNAL + signal)
+}
+
+/// Returns the status of a program that ended as the caller is to end. Ends the caller at once if
+/// that was by a signal.
+pub fn as_child(status: u64) -> i32 {
+    if status >= BY_SIGNAL {
+        exit_by_signal(status - BY_SIGNAL);
+    }
+    status as i32
 }
 
 /// Sets the function that ends the system, for a program without a parent. It gets a status as in
