@@ -98,9 +98,9 @@ impl Growth {
         Growth { total: 0, last: Span::empty(), rest: Span::empty(), reserve: [None; MAX_PIECES], held: 0, is_filling: false }
     }
 
-    /// Returns the arena, without what is kept of it. That is its beginning: the heap writes to both
-    /// ends of what it has, and other data of the program lies behind the arena, in pages that are
-    /// touched anyway.
+    /// Returns the arena, without what is kept of it. That is its beginning: the heap writes to
+    /// both ends of what it has, and other data of the program lies behind the arena, in pages that
+    /// are touched anyway.
     fn arena(&mut self) -> Span {
         let whole = arena();
         let kept = if KEEPS_REST.load(Ordering::Relaxed) { REST } else { 0 };
