@@ -107,7 +107,6 @@ const CASES: &[Case] = &[
     Case { name: "a guest's disk is a file", words: &["process", "sh", "-c", DISK], input: "", output: &["f6351f5e", "refused", "16", "kept", "no room"], status: 0 },
     Case { name: "a guest's files are those of the environment", words: &["process", "sh", "-c", SHARE], input: "", output: &["one", "f6351f5e", "2", "lost", "600 68", "644 5", "31", "g"], status: 0 },
     stack("a guest with a directory runs below trace", &["trace", "-q", "machine", "--share", "/etc", "sh", "-c", MOUNT]),
-    stack("a guest with a directory runs on less memory than it has", &["pager", "-m", "64M", "machine", "--share", "/etc", "sh", "-c", MOUNT]),
     Case { name: "a guard decides which files a guest opens", words: GUARDED, input: "", output: &["1 localhost", "not passwd", "the answer is 42"], status: 7 },
     stack("a guest's root file system is a directory", &["machine", "--root", "/", "sh", "-c", "grep -q ^nobody /etc/passwd && [ -d /lib/nacre ] && echo kept >/root/kept && echo the answer is 42; exit 7"]),
     stack("a guest's root file system is on a disk", &["process", "sh", "-c", ROOT_DISK]),
