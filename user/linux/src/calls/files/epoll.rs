@@ -12,7 +12,7 @@ use crate::calls::files::poll;
 use crate::operations::files::quiet_files;
 use crate::operations::files::readiness::{self, FLAGS, FOR_EVER, ONE_SHOT, look, with_set};
 use crate::process::Process;
-use crate::state::files::epoll_set::Entry;
+use crate::state::files::epoll_set::{Entry, Set};
 use crate::state::files::in_process_file::InProcessFile;
 use crate::state::files::open_file::{Kind, OpenFile};
 use alloc::rc::Rc;
@@ -87,7 +87,8 @@ pub fn epoll_ctl(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(ELOOP);
     }
     let position = with_set(local, |set| set.position(descriptor, &file))?;
-    let entry = Entry { descriptor, file: Rc::downgrade(&file), wanted, data, told: 0, used: 0, changes: [u64::MAX; 2] };
+    let serial = with_set(local, |set| set.next_serial())?;
+    let entry = Entry { descriptor, file: Rc::downgrade(&file), wanted, data, told: 0, used: 0, changes: [u64::MAX; 2], serial, told_in: 0, is_looked_at: false };
     with_set(local, |set| match (operation, position) {
         (ADD, None) => {
             set.entries.retain(|entry| entry.file.strong_count() != 0);
@@ -118,35 +119,59 @@ fn read_event(process: &Process, address: u64) -> Result<(u64, u64), Errno> {
     Ok((part(0, 4), part(4, RECORD)))
 }
 
-/// Looks at every file of a set once, and writes up to `most` records of those that are ready.
-fn collect(process: &mut Process, local: &RefCell<InProcessFile>, events: u64, most: u64) -> Answer {
-    let mut count = 0;
-    let mut index = 0;
-    while count < most {
-        index = with_set(local, |set| quiet_files::first_loud(process, &set.entries, index))?;
-        let Some(mut entry) = with_set(local, |set| set.entries.get(index).cloned())? else { break };
-        index += 1;
-        let Some(file) = entry.file.upgrade().filter(|_| entry.wanted & !FLAGS != 0) else { continue };
-        let (ready, news) = look(process, &file, &mut entry);
-        if news != 0 {
-            let mut record = [0; RECORD];
-            record[..4].copy_from_slice(&(ready as u32).to_le_bytes());
-            record[4..].copy_from_slice(&entry.data.to_le_bytes());
-            process.memory.write_bytes(events + RECORD as u64 * count, &record)?;
-            count += 1;
-            if entry.wanted & ONE_SHOT != 0 {
-                entry.wanted &= FLAGS;
-            }
+/// Finds the next entry, `step` entries behind `start`, whose file is to be looked at, and marks
+/// it; its place, too. Places follow each other in a ring.
+fn next_loud(process: &mut Process, set: &mut Set, start: usize, step: &mut usize) -> Option<(usize, Entry)> {
+    loop {
+        let size = set.entries.len();
+        let start = start.min(size);
+        let place = if start + *step < size { start + *step } else { start + *step - size };
+        let end = if start + *step < size { size } else { start };
+        let run = set.entries.get(place..end).filter(|run| *step < size && !run.is_empty())?;
+        let passed = quiet_files::quiet_ones(process, run);
+        *step += passed;
+        let Some(entry) = set.entries.get_mut(place + passed).filter(|_| place + passed < end) else { continue };
+        *step += 1;
+        if !entry.is_looked_at && entry.wanted & !FLAGS != 0 {
+            entry.is_looked_at = true;
+            return Some((place + passed, entry.clone()));
         }
-        let changed = entry;
-        with_set(local, |set| {
-            if let Some(place) = set.entries.get_mut(index - 1) {
-                *place = changed;
-            }
-        })?;
+    }
+}
+
+/// Looks at every file of a set once, and writes up to `most` records of those that are ready.
+/// While a server is asked, other threads may change the set and wait at it.
+fn collect(process: &mut Process, local: &RefCell<InProcessFile>, events: u64, most: u64) -> Answer {
+    let (start, look_number) = with_set(local, |set| (set.start.min(set.entries.len()), set.next_serial()))?;
+    let mut count = 0;
+    let mut step = 0;
+    while count < most {
+        let Some((place, mut entry)) = with_set(local, |set| next_loud(process, set, start, &mut step))? else { break };
+        let Some(file) = entry.file.upgrade() else { continue };
+        let before = entry.clone();
+        let (ready, news) = look(process, &file, &mut entry);
+        // Others may have moved the entries, so that this one was met before.
+        if news == 0 || entry.told_in == look_number {
+            with_set(local, |set| set.note(place, &entry))?;
+            continue;
+        }
+        let into = process.memory.writable(events + RECORD as u64 * count, RECORD as u64);
+        let Ok(into) = into else {
+            with_set(local, |set| set.note(place, &before))?;
+            return into.map(|_| 0);
+        };
+        entry.told_in = look_number;
+        if entry.wanted & ONE_SHOT != 0 {
+            entry.wanted &= FLAGS;
+        }
+        if with_set(local, |set| set.note(place, &entry))? {
+            into[..4].copy_from_slice(&(ready as u32).to_le_bytes());
+            into[4..].copy_from_slice(&entry.data.to_le_bytes());
+            count += 1;
+        }
     }
     // Those that were told of go behind the others, so that all have their turn.
-    with_set(local, |set| if count == most { let turn = index.min(set.entries.len()); set.entries.rotate_left(turn) })?;
+    with_set(local, |set| if count == most { set.start = (start + step) % set.entries.len().max(1) })?;
     Ok(count)
 }
 

@@ -26,7 +26,7 @@ const TRIES: u32 = 10;
 /// that is for changes since these counts.
 pub fn is_quiet(process: &mut Process, open: &OpenFile, events: u64, changes: Option<[u64; 2]>) -> bool {
     let watch = open.watch.get();
-    if watch.changes != changes || !open.counts_changes() || !process.watches.holds(watch, events & !ALWAYS) {
+    if !open.counts_changes() || !process.watches.holds(watch, events & !ALWAYS, changes) {
         return false;
     }
     let me = process.me();
@@ -51,21 +51,20 @@ pub fn pass_quiet(process: &mut Process, entries: &mut [u8]) -> usize {
 /// Returns true if the server of an entry's file still has the watch that a wait needs.
 pub fn is_watched(process: &Process, entry: &Entry) -> bool {
     let events = entry.wanted & (!FLAGS | EDGE);
-    entry.file.upgrade().is_some_and(|file| file.counts_changes() && process.watches.holds(file.watch.get(), events))
+    let changes = (entry.wanted & EDGE != 0).then_some(entry.changes);
+    entry.file.upgrade().is_some_and(|file| file.counts_changes() && process.watches.holds(file.watch.get(), events, changes))
 }
 
-/// Finds the first entry, from an index on, that is not known to have nothing.
-pub fn first_loud(process: &mut Process, entries: &[Entry], from: usize) -> usize {
+/// Counts the entries at the start of some that are known to have nothing.
+pub fn quiet_ones(process: &mut Process, entries: &[Entry]) -> usize {
     if !process.me().knows_quiet {
-        return from;
+        return 0;
     }
-    let is_quiet = |entry: &Entry| {
-        let events = entry.wanted & !FLAGS;
+    let is_quiet = |entry: &&Entry| {
         let changes = (entry.wanted & EDGE != 0).then_some(entry.changes);
-        let Some(file) = entry.file.upgrade() else { return false };
-        is_quiet(process, &file, events, changes)
+        entry.file.upgrade().is_some_and(|file| is_quiet(process, &file, entry.wanted & !FLAGS, changes))
     };
-    from + entries.get(from..).unwrap_or_default().iter().map(is_quiet).take_while(|is_quiet| *is_quiet).count()
+    entries.iter().take_while(is_quiet).count()
 }
 
 /// Looks at files by `check`, which may take those for quiet that are if the caller `knows`.

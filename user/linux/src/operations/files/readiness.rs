@@ -83,7 +83,7 @@ impl Watched {
 pub fn watch_with(process: &mut Process, open: &OpenFile, (events, changes): (u64, Option<[u64; 2]>), ask: impl FnOnce(&mut Process, Reference, Reference, u64) -> Result<bool, Errno>) -> Watched {
     let watch = process.watches.of(open);
     let count = process.watches.count(watch);
-    if process.watches.holds(watch, events) {
+    if process.watches.holds(watch, events, changes) {
         return Watched::NOTHING;
     }
     let Ok(agent) = process.need_agent() else { return Watched::UNKNOWN };

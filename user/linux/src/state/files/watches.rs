@@ -39,9 +39,10 @@ impl Watches {
         self.notified.get(usize::from(watch.bit) - 1).copied().unwrap_or_default()
     }
 
-    /// Returns true if a watch of these events stands at the file's server, which has told of none.
-    pub fn holds(&self, watch: Watch, events: u64) -> bool {
-        watch.bit != 0 && watch.events != 0 && events & !watch.events == 0 && self.count(watch) == watch.notified
+    /// Returns true if a watch of these events, taken from these counts of changes, stands at the
+    /// file's server, which has told of none.
+    pub fn holds(&self, watch: Watch, events: u64, changes: Option<[u64; 2]>) -> bool {
+        watch.bit != 0 && watch.changes == changes && watch.events != 0 && events & !watch.events == 0 && self.count(watch) == watch.notified
     }
 
     /// Notes that the agent is asked whether all is counted; false if it is being asked already.
