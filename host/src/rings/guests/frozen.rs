@@ -1,4 +1,4 @@
-//! Guests that are frozen while they run and go on in another machine, and guests that are copied.
+//! Guests that are frozen while they run and go on in another machine.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ use crate::session::{Limits, ports};
 
 /// A guard against hanging: a guest is slow below `checkpoint`, which it asks for the time.
 const LIMIT: Duration = Duration::from_secs(1200);
-/// Memory of the machine that runs a guest with its copies.
+/// Memory of the machine that runs a guest.
 const MEMORY: u64 = 1 << 30;
 
 /// A guest that counts to sixteen, a number a second, with processes and pipes in between. It is
@@ -29,9 +29,6 @@ const COUNT: &str = "for i in $(seq 1 16); do seq 1 500 | sort -n | tail -1 >/tm
 /// A guest that counts by lines of a file in a directory of the environment.
 const COUNT_FILE: &str = "mount -t 9p -o trans=virtio,version=9p2000.L share0 /mnt || exit 1
 for i in $(seq 1 16); do echo $i >>/mnt/lines; sleep 1; echo number $i; done; wc -l </mnt/lines; rm /mnt/lines; exit 7";
-/// A guest that tells by one letter, since those of several are mixed, that it has not lost count.
-const COUNT_QUIETLY: &str = "n=0; for i in $(seq 1 16); do n=$((n + $(seq 1 500 | wc -l))); sleep 1; done; [ $n = 8000 ] && printf Z; exit 7";
-
 /// A guest that is frozen.
 struct Case {
     name: &'static str,
@@ -48,17 +45,11 @@ const FROZEN: &[Case] = &[
     Case { name: "a guest with a directory is frozen and goes on elsewhere", words: &["machine", "--memory", "120M", "--share", "/tmp"], command: COUNT_FILE, last: "16" },
 ];
 
-const COPIED: &[(&str, &[&str])] =
-    &[("a guest is copied twice", &["machine", "--memory", "80M"]), ("a guest with two processors is copied twice", &["machine", "--memory", "80M", "--cpus", "2"])];
-
 /// Runs the cases whose names contain the filter, on one processor: with emulated ones that take
 /// turns, a guest below `checkpoint` needs several times as long on two.
 pub fn run(products: &Products, filter: &str, tally: &mut TestCounts) -> Outcome<()> {
     for case in FROZEN.iter().filter(|case| case.name.contains(filter)) {
         tally.note(case.name, frozen(products, case)?.as_deref());
-    }
-    for (name, words) in COPIED.iter().filter(|(name, _)| name.contains(filter)) {
-        tally.note(name, copied(products, words)?.as_deref());
     }
     Ok(())
 }
@@ -91,14 +82,4 @@ fn frozen(products: &Products, case: &Case) -> Outcome<Option<String>> {
     let numbers: Vec<_> = text.lines().filter_map(|line| line.trim().strip_prefix("number ")?.parse::<u32>().ok()).collect();
     let passed = numbers == (1..=16).collect::<Vec<_>>() && text.trim_end().ends_with(case.last) && matches!(second.status, Ok(7));
     Ok((!passed).then(|| format!("both say {text:?}; then {}", describe(&second))))
-}
-
-/// Returns the fault, if there was one: the original and two copies come to the end.
-fn copied(products: &Products, words: &[&str]) -> Outcome<Option<String>> {
-    let program = words.iter().chain(&["sh", "-c", COUNT_QUIETLY]).map(OsString::from);
-    let forks = ["checkpoint", "-m", "220M", "--after", "15", "--fork", "2"].map(OsString::from);
-    let all = captured(products, forks.into_iter().chain(program).collect(), BTreeMap::new())?;
-    let ends = all.output.iter().filter(|byte| **byte == b'Z').count();
-    let passed = ends == 3 && matches!(all.status, Ok(7));
-    Ok((!passed).then(|| describe(&all)))
 }
