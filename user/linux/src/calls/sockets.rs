@@ -189,6 +189,7 @@ pub fn connect(process: &mut Process, frame: &mut Frame) -> Answer {
     };
     if socket.family.is_internet() && !socket.has_messages() && file.is_nonblocking() {
         file.options.set(options.with(Some(begun)));
+        process.pipe_changed();
         return Err(EINPROGRESS);
     }
     done.map(|_| 0)

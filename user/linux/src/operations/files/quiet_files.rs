@@ -26,7 +26,8 @@ const TRIES: u32 = 10;
 /// that is for changes since these counts.
 pub fn is_quiet(process: &mut Process, open: &OpenFile, events: u64, changes: Option<[u64; 2]>) -> bool {
     let watch = open.watch.get();
-    if !open.counts_changes() || !process.watches.holds(watch, events & !ALWAYS, changes) {
+    // Of a connection that was refused the library knows alone.
+    if open.options.get().has_failed() || !open.counts_changes() || !process.watches.holds(watch, events & !ALWAYS, changes) {
         return false;
     }
     let me = process.me();

@@ -282,6 +282,7 @@ pub fn look(process: &mut Process, file: &OpenFile, entry: &mut Entry) -> (u64, 
         return (entry.told, 0);
     }
     if entry.wanted & EDGE != 0
+        && !file.options.get().has_failed()
         && file.counts_changes()
         && let Ok(now) = file.reference().and_then(|target| channel::look(target, wanted))
     {
