@@ -94,7 +94,7 @@ fn in_system(
         tally.add(ports::run(products, filter)?);
     }
     if wants(Ring::Guests) {
-        tally.add(guests::run(products, filter)?);
+        tally.add(guests::run(products, filter, arguments.jobs as usize)?);
     }
     Ok(tally)
 }

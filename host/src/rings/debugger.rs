@@ -21,7 +21,7 @@ const FOLDER: &str = "tests/debugged";
 /// Start of the lines of gdb that a test looks at.
 const MARK: &str = "= ";
 /// Seconds after which gdb gives up, as a guard against hanging.
-const LIMIT: &str = "300";
+const LIMIT: &str = "1200";
 
 /// A test: its sentence, the words before the program, the program's name, the name of what gdb is
 /// told, and whether gdb reads the program from the guest.

@@ -1,21 +1,17 @@
 //! Boots the same system from a disc: GRUB under a BIOS and under UEFI.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use super::tally::TestCounts;
-use super::system::describe;
+use super::system::{describe, limits};
 use crate::builds::Products;
 use crate::cli::{GuestArguments, MachineArguments};
 use crate::disc;
 use crate::failure::{Class, Context, Outcome};
 use crate::scratch::Scratch;
-use crate::session::Limits;
 use crate::session::capture::capture;
 use crate::session::machine::{Boot, Machine};
 
-/// A guard against hanging; UEFI alone takes a quarter of a minute on a calm machine.
-const LIMIT: Duration = Duration::from_secs(300);
 const FIRMWARE: &str = "/usr/share/ovmf/OVMF.fd";
 const WORD: &str = "booted-from-a-disc";
 
@@ -44,7 +40,7 @@ fn boot(disc: &Scratch, firmware: Option<PathBuf>) -> Outcome<Option<String>> {
     }
     let boot = Boot::Disc { disc: disc.path().to_path_buf(), firmware };
     let machine = Machine { arguments: MachineArguments::default(), boot };
-    let captured = capture(&machine, Limits { timeout: Some(LIMIT), ..Limits::default() }, b"")?;
+    let captured = capture(&machine, limits(), b"")?;
     let said = String::from_utf8_lossy(&captured.output).contains(WORD);
     let passed = said && matches!(captured.status, Ok(0));
     Ok((!passed).then(|| describe(&captured)))

@@ -3,9 +3,8 @@
 mod frozen;
 mod hostile;
 
-use std::time::Duration;
-
-use super::system::describe;
+use super::parallel_tests;
+use super::system::{describe, limits};
 use super::tally::TestCounts;
 use crate::boot::guest::Guest;
 use crate::boot::kernel;
@@ -14,12 +13,8 @@ use crate::cli::{GuestArguments, MachineArguments};
 use crate::failure::Outcome;
 use crate::run::machine;
 use crate::scratch::Scratch;
-use crate::session::Limits;
 use crate::session::capture::capture;
 use crate::session::terminal::Facts;
-
-/// A guard against hanging: a boot takes some seconds on a calm machine.
-pub(super) const LIMIT: Duration = Duration::from_secs(300);
 
 /// A command that is run in a guest, or a guest that ends otherwise.
 struct Case {
@@ -138,26 +133,33 @@ const GUARDED: &[&str] = &[
 ];
 
 /// Runs each case on one processor and on two. Without the kernel's package there are none.
-pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
+pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts> {
     let mut tally = TestCounts::default();
     if let Err(failure) = kernel::kernel(&products.tree, kernel::Kind::Cloud) {
         println!("skipped: guest machines, because {failure}");
         return Ok(tally);
     }
-    for case in CASES.iter().filter(|case| case.name.contains(filter)) {
-        if case.has_directory()
-            && let Err(failure) = kernel::kernel(&products.tree, kernel::Kind::General)
-        {
-            println!("skipped: {}, because {failure}", case.name);
-            continue;
-        }
-        for cpus in [1, 2] {
-            tally.note(&format!("{} [cpus {cpus}]", case.name), fault(products, case, cpus)?.as_deref());
-        }
-    }
-    frozen::run(products, filter, &mut tally)?;
-    hostile::run(products, filter, &mut tally)?;
+    let wanted = CASES.iter().filter(|case| case.name.contains(filter) && has_kernel(products, case));
+    let runs: Vec<_> = wanted.flat_map(|case| [(case, 1), (case, 2)]).collect();
+    tally.add(parallel_tests::each(&runs, jobs, |&(case, cpus)| {
+        let mut one = TestCounts::default();
+        one.note(&format!("{} [cpus {cpus}]", case.name), fault(products, case, cpus)?.as_deref());
+        Ok(one)
+    })?);
+    tally.add(frozen::run(products, filter, jobs)?);
+    tally.add(hostile::run(products, filter, jobs)?);
     Ok(tally)
+}
+
+/// Returns true if the kernel is there that a case needs beside the usual one.
+fn has_kernel(products: &Products, case: &Case) -> bool {
+    if case.has_directory()
+        && let Err(failure) = kernel::kernel(&products.tree, kernel::Kind::General)
+    {
+        println!("skipped: {}, because {failure}", case.name);
+        return false;
+    }
+    true
 }
 
 /// Returns the fault, if there was one.
@@ -167,7 +169,7 @@ fn fault(products: &Products, case: &Case, cpus: u32) -> Outcome<Option<String>>
     let image = Scratch::write("boot-image", &guest.image)?;
     let arguments = MachineArguments { cpus, takes_turns: guest.has_machine, ..MachineArguments::default() };
     let machine = machine(products, &image, arguments);
-    let captured = capture(&machine, Limits { timeout: Some(LIMIT), ..Limits::default() }, case.input.as_bytes())?;
+    let captured = capture(&machine, limits(), case.input.as_bytes())?;
     let text = String::from_utf8_lossy(&captured.output).into_owned();
     let holds = |line: &&str| text.lines().any(|found| found.trim().ends_with(*line));
     let passed = case.output.iter().all(holds) && captured.status.as_ref().is_ok_and(|status| *status == case.status);

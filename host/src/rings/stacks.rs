@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use super::tally::TestCounts;
 use super::scenario::{Item, Run, Scenario, Source};
-use super::system::describe;
+use super::system::{describe, limits};
 use crate::boot::guest::Guest;
 use crate::boot::program::GUEST_PATH;
 use crate::builds::{Products, run_quietly};
@@ -21,13 +20,10 @@ use crate::cli::{GuestArguments, MachineArguments};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::run::machine;
 use crate::scratch::{Folder, Scratch};
-use crate::session::Limits;
 use crate::session::capture::capture;
 use crate::session::terminal::Facts;
 use crate::tree::Tree;
 
-/// A guard against hanging, far above what a command takes, also where machines share processors.
-const LIMIT: Duration = Duration::from_secs(300);
 /// Variables that runs have here and in the system, whatever the person has who runs the tests.
 const ENVIRONMENT: [(&str, &str); 3] = [("LANG", "C"), ("TERM", "dumb"), ("TZ", "UTC0")];
 
@@ -231,8 +227,7 @@ fn on_this_machine(run: &Run, place: &Place) -> Outcome<Ending> {
 
 fn boot(products: &Products, guest: &Guest, cpus: u32, input: &[u8]) -> Outcome<crate::session::capture::Captured> {
     let image = Scratch::write("boot-image", &guest.image)?;
-    let limits = Limits { timeout: Some(LIMIT), ..Limits::default() };
-    capture(&machine(products, &image, MachineArguments { cpus, ..MachineArguments::default() }), limits, input)
+    capture(&machine(products, &image, MachineArguments { cpus, ..MachineArguments::default() }), limits(), input)
 }
 
 /// Standard error is compared without layers only: with them it holds the trace.

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::system::{describe, image, limits};
+use super::system::{LIMIT, describe, image, limits};
 use super::tally::TestCounts;
 use crate::builds::Products;
 use crate::cli::MachineArguments;
@@ -15,8 +15,6 @@ use crate::scratch::Folder;
 use crate::session::capture::capture;
 use crate::store;
 
-/// A guard against hanging.
-const LIMIT: Duration = Duration::from_secs(300);
 /// Pause between looks at the file.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Stores: one smaller than the machine's memory and one larger, on one processor and on two.

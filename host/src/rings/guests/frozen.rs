@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::boot::guest::Guest;
 use crate::builds::Products;
 use crate::cli::{GuestArguments, MachineArguments};
 use crate::failure::Outcome;
-use crate::rings::system::describe;
+use crate::rings::parallel_tests;
+use crate::rings::system::{describe, limits};
 use crate::rings::tally::TestCounts;
 use crate::run::machine;
 use crate::scratch::{Folder, Scratch};
@@ -17,8 +17,6 @@ use crate::session::capture::{Captured, capture};
 use crate::session::terminal::Facts;
 use crate::session::{Limits, ports};
 
-/// A guard against hanging: a guest is slow below `checkpoint`, which it asks for the time.
-const LIMIT: Duration = Duration::from_secs(1200);
 /// Memory of the machine that runs a guest.
 const MEMORY: u64 = 1 << 30;
 
@@ -47,11 +45,13 @@ const FROZEN: &[Case] = &[
 
 /// Runs the cases whose names contain the filter, on one processor: with emulated ones that take
 /// turns, a guest below `checkpoint` needs several times as long on two.
-pub fn run(products: &Products, filter: &str, tally: &mut TestCounts) -> Outcome<()> {
-    for case in FROZEN.iter().filter(|case| case.name.contains(filter)) {
-        tally.note(case.name, frozen(products, case)?.as_deref());
-    }
-    Ok(())
+pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts> {
+    let cases: Vec<_> = FROZEN.iter().filter(|case| case.name.contains(filter)).collect();
+    parallel_tests::each(&cases, jobs, |case| {
+        let mut one = TestCounts::default();
+        one.note(case.name, frozen(products, case)?.as_deref());
+        Ok(one)
+    })
 }
 
 /// Runs a command in a machine that may hand out these files.
@@ -61,7 +61,7 @@ fn captured(products: &Products, command: Vec<OsString>, outputs: BTreeMap<PathB
     let image = Scratch::write("boot-image", &guest.image)?;
     let ports = vec![ports::RECORDS.to_string()];
     let arguments = MachineArguments { memory: MEMORY, ports, takes_turns: true, ..MachineArguments::default() };
-    capture(&machine(products, &image, arguments), Limits { timeout: Some(LIMIT), outputs, ..Limits::default() }, b"")
+    capture(&machine(products, &image, arguments), Limits { outputs, ..limits() }, b"")
 }
 
 /// Returns the fault, if there was one: both machines together count to sixteen, each number once.

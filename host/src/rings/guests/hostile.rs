@@ -3,16 +3,15 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::LIMIT;
 use crate::boot::guest::Guest;
 use crate::builds::Products;
 use crate::cli::{GuestArguments, MachineArguments};
 use crate::failure::{Class, Context, Failure, Outcome};
-use crate::rings::system::describe;
+use crate::rings::parallel_tests;
+use crate::rings::system::{describe, limits};
 use crate::rings::tally::TestCounts;
 use crate::run::machine;
 use crate::scratch::{Folder, Scratch};
-use crate::session::Limits;
 use crate::session::capture::capture;
 use crate::session::terminal::Facts;
 use crate::tree::Tree;
@@ -41,8 +40,9 @@ for number in $(seq FIRST LAST); do
 done; echo >/tmp/over; wait; exit 5";
 
 /// Runs the cases whose names contain the filter: guests with one processor and with two.
-pub fn run(products: &Products, filter: &str, tally: &mut TestCounts) -> Outcome<()> {
-    for cpus in [1, 2] {
+pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts> {
+    parallel_tests::each(&[1, 2], jobs, |&cpus| {
+        let mut tally = TestCounts::default();
         let name = format!("hostile guests end or are ended, and their neighbour goes on [cpus {cpus}]");
         if name.contains(filter) {
             let folder = Folder::new("hostile")?;
@@ -50,8 +50,8 @@ pub fn run(products: &Products, filter: &str, tally: &mut TestCounts) -> Outcome
             compile(&products.tree, &kernel)?;
             tally.note(&name, fault(products, &kernel, cpus)?.as_deref());
         }
-    }
-    Ok(())
+        Ok(tally)
+    })
 }
 
 /// Compiles the kernel.
@@ -76,7 +76,7 @@ fn fault(products: &Products, kernel: &Path, cpus: u32) -> Outcome<Option<String
     let guest = Guest::compose(products, &guest, &Facts::PIPE)?;
     let image = Scratch::write("boot-image", &guest.image)?;
     let arguments = MachineArguments { cpus, takes_turns: true, ..MachineArguments::default() };
-    let captured = capture(&machine(products, &image, arguments), Limits { timeout: Some(LIMIT), ..Limits::default() }, b"")?;
+    let captured = capture(&machine(products, &image, arguments), limits(), b"")?;
     let text = String::from_utf8_lossy(&captured.output).into_owned();
     let count = |start: &str| text.lines().filter(|line| line.starts_with(start)).count() as u64;
     let passed = count("survived") >= 1 && count("survived") + count("told: ") == MACHINES && count("neighbour counted") == 1 && count("wrong") == 0;
