@@ -137,6 +137,11 @@ static void attack(const char *kind) {
     struct rlimit files = {MANY, MANY};
     MUST(pipe(ready));
     pid_t greedy = fork();
+    if (greedy < 0) {
+        must(-1, kind, "a fork before anybody is greedy");
+        close(ready[0]), close(ready[1]);
+        return;
+    }
     if (greedy == 0) {
         setpgid(0, 0);
         setrlimit(RLIMIT_NOFILE, &files);
