@@ -2,7 +2,7 @@
 
 use crate::bytes::Bytes;
 use nacre_gdb::target::FileError;
-use nacre_gdb::{Action, Reason, Registers, Session, Stop, Target, ThreadId};
+use nacre_gdb::{Action, Caught, Events, Reason, Registers, Session, Stop, Target, ThreadId};
 
 /// A process of a few threads and some memory, which does all that it is asked.
 struct Process {
@@ -50,6 +50,17 @@ impl Target for Process {
         address % 2 == 0
     }
 
+    fn catch_calls(&mut self, process: u32, calls: Caught) {
+        assert!(self.threads.iter().any(|thread| thread.process == process), "calls of a process that is not there are caught");
+        assert!(!matches!(calls, Caught::These(numbers) if numbers.is_empty()), "no calls are caught by number");
+    }
+
+    fn follow(&mut self, _: Events) {}
+
+    fn link(&mut self, path: &[u8]) -> Result<Vec<u8>, FileError> {
+        Ok(path.to_vec())
+    }
+
     fn resume(&mut self, threads: &[(ThreadId, Action)]) {
         assert!(!threads.is_empty() && threads.iter().all(|(thread, _)| self.threads.contains(thread)), "threads that are not there go on");
     }
@@ -94,7 +105,7 @@ impl Target for Process {
 const STARTS: &[&[u8]] = &[
     b"?", b"g", b"G", b"p10", b"P10=", b"m0,", b"M0,2:", b"X0,2:", b"Z0,", b"z0,", b"Hgp1.", b"T", b"D;1", b"k", b"qSupported", b"qfThreadInfo", b"qsThreadInfo",
     b"qThreadExtraInfo,", b"qXfer:auxv:read::0,", b"qXfer:features:read:target.xml:", b"qXfer:threads:read::0,", b"QStartNoAckMode", b"vCont;", b"vCont;s:p1.1;c", b"vKill;1",
-    b"vFile:open:2f61,", b"vFile:pread:2,", b"vFile:fstat:2", b"vNacreGone:",
+    b"vFile:open:2f61,", b"vFile:pread:2,", b"vFile:fstat:2", b"vFile:readlink:2f", b"QCatchSyscalls:1;", b"qSupported:fork-events+;", b"vNacreGone:",
 ];
 
 /// A packet with the right checksum.

@@ -24,29 +24,34 @@ const MARK: &str = "= ";
 const LIMIT: &str = "1200";
 
 /// A test: its sentence, the words before the program, the program's name, the name of what gdb is
-/// told, and whether gdb reads the program from the guest.
+/// told, whether gdb has the program's symbols from here, and on how many processors it runs.
 struct Case {
     sentence: &'static str,
     under: &'static [&'static str],
     program: &'static str,
     script: &'static str,
     has_symbols: bool,
+    /// Numbers of processors with which it runs.
+    cpus: &'static [u32],
 }
 
-const CASES: [Case; 6] = [
-    Case { sentence: "breakpoints, steps and the end of a program that is alone", under: &["debug"], program: "one", script: "one", has_symbols: true },
-    Case { sentence: "a process in a world", under: &["process", "debug"], program: "one", script: "one", has_symbols: true },
-    Case { sentence: "symbols come from the guest", under: &["process", "debug"], program: "one", script: "one", has_symbols: false },
-    Case { sentence: "below a tracer", under: &["process", "trace", "-q", "debug"], program: "one", script: "one", has_symbols: true },
-    Case { sentence: "threads, a signal, and an end by it", under: &["process", "debug"], program: "threads", script: "threads", has_symbols: true },
-    Case { sentence: "gdb goes, and the program goes on", under: &["process", "debug"], program: "one", script: "leave", has_symbols: true },
+const CASES: [Case; 9] = [
+    Case { sentence: "breakpoints, steps and the end of a program that is alone", under: &["debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
+    Case { sentence: "a process in a world", under: &["process", "debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
+    Case { sentence: "symbols come from the guest", under: &["process", "debug"], program: "one", script: "one", has_symbols: false, cpus: &[1, 2] },
+    Case { sentence: "below a tracer", under: &["process", "trace", "-q", "debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
+    Case { sentence: "threads, a signal, and an end by it", under: &["process", "debug"], program: "threads", script: "threads", has_symbols: true, cpus: &[1, 2] },
+    Case { sentence: "gdb goes, and the program goes on", under: &["process", "debug"], program: "one", script: "leave", has_symbols: true, cpus: &[1, 2] },
+    Case { sentence: "mappings, and a core that gdb opens here", under: &["process", "debug"], program: "one", script: "core", has_symbols: true, cpus: &[1] },
+    Case { sentence: "system calls are caught", under: &["process", "debug"], program: "calls", script: "calls", has_symbols: true, cpus: &[2] },
+    Case { sentence: "a process that is made, and becomes another program", under: &["process", "debug"], program: "family", script: "family", has_symbols: true, cpus: &[2] },
 ];
 
 /// Runs all of them, on one processor and on two.
 pub fn run(root: &Path, products: &Products, filter: &str) -> Outcome<TestCounts> {
     let mut tally = TestCounts::default();
     for case in &CASES {
-        for cpus in [1, 2] {
+        for &cpus in case.cpus {
             let name = format!("gdb: {} [cpus {cpus}]", case.sentence);
             if name.contains(filter) {
                 tally.note(&name, debug(root, products, case, cpus)?.as_deref());
@@ -80,7 +85,7 @@ fn debug(root: &Path, products: &Products, case: &Case, cpus: u32) -> Outcome<Op
     let machine = machine(products, &image, MachineArguments { cpus, debug_line: Some(socket), ..MachineArguments::default() });
     let script = sources.join(case.script).with_extension("gdb");
     let (captured, said) = std::thread::scope(|scope| {
-        let gdb = scope.spawn(|| gdb(&script, case.has_symbols.then_some(&program), port));
+        let gdb = scope.spawn(|| gdb(&script, case.has_symbols.then_some(&program), port, scratch.path()));
         (capture(&machine, limits(), b""), gdb.join())
     });
     let said = said.map_err(|_| Failure::new(Class::Internal, "the thread of gdb has panicked"))??;
@@ -88,8 +93,9 @@ fn debug(root: &Path, products: &Products, case: &Case, cpus: u32) -> Outcome<Op
 }
 
 /// Returns all that gdb says.
-fn gdb(script: &Path, program: Option<&PathBuf>, port: u16) -> Outcome<String> {
+fn gdb(script: &Path, program: Option<&PathBuf>, port: u16, folder: &Path) -> Outcome<String> {
     let mut command = Command::new("timeout");
+    command.current_dir(folder);
     command.args([LIMIT, "gdb", "-nx", "-batch", "-ex", "set remotetimeout 200", "-ex", "set pagination off"]);
     if let Some(program) = program {
         command.args(["-ex", "set sysroot /"]).arg(program);

@@ -4,11 +4,11 @@
 use crate::breakpoints::Pages;
 use crate::copier::Copier;
 use crate::files::Files;
-use crate::inferior::Inferior;
+use crate::inferior::{Arrival, Inferior};
 use crate::line::Line;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use nacre_gdb::{Reason, Session, Stop, Target, ThreadId};
+use nacre_gdb::{Events, Reason, Session, Stop, Target, ThreadId};
 use nacre_nest::host::KILLED;
 use nacre_nest::interpose::stage::write_all;
 use nacre_proto::{Errno, parent};
@@ -29,6 +29,10 @@ pub struct Debugger {
     set: OwnedPortSet,
     /// A program waits before its first instruction until gdb lets it go on.
     pub waits: bool,
+    /// Processes that are about to begin, or to become programs elsewhere.
+    pub beginning: BTreeMap<u32, Inferior>,
+    /// Events that gdb wants to be told of.
+    pub events: Events,
     /// gdb asks for a stop.
     pub is_interrupted: bool,
     /// Processes that gdb ends.
@@ -62,7 +66,7 @@ pub fn with<T>(what: impl FnOnce(&mut State) -> T) -> Option<T> {
 pub fn start(line: Line, files: OwnedReference, waits: bool) -> Result<PortSet, Errno> {
     let set = OwnedPortSet::new()?;
     let handle = set.handle();
-    let debugger = Debugger { inferiors: BTreeMap::new(), copier: Copier::start()?, pages: Pages::take()?, files: Files::new(files), set, waits, is_interrupted: false, killed: Vec::new(), ended: Vec::new() };
+    let debugger = Debugger { inferiors: BTreeMap::new(), copier: Copier::start()?, pages: Pages::take()?, files: Files::new(files), set, waits, beginning: BTreeMap::new(), events: Events::default(), is_interrupted: false, killed: Vec::new(), ended: Vec::new() };
     *STATE.lock() = Some(State { debugger, session: Session::default(), line: line.0, early: Vec::new() });
     Ok(handle)
 }
@@ -100,7 +104,9 @@ impl State {
 
     /// A process has ended: all others stop.
     pub fn ended(&mut self, process: u32, status: u64) {
-        let Some(inferior) = self.debugger.inferiors.remove(&process) else { return };
+        let Some(mut inferior) = self.debugger.inferiors.remove(&process) else { return };
+        inferior.breakpoints.clear(&mut self.debugger.pages);
+        self.debugger.release(inferior.arrival);
         if inferior.is_attached {
             self.debugger.stop_all();
             self.tell(if status < 256 { Stop::Exited(process, status as u8) } else { Stop::Killed(process, (status & 0x7f) as u8) });
@@ -132,7 +138,7 @@ impl Debugger {
 
     /// Returns true if there is a program, and it has reached its first stop.
     fn is_ready(&self) -> bool {
-        !self.inferiors.is_empty() && self.inferiors.values().all(|inferior| inferior.first_stop.is_none())
+        !self.inferiors.is_empty() && self.inferiors.values().all(|inferior| inferior.first_stop.is_none() || inferior.arrival != Arrival::Nothing)
     }
 
     /// A gdb has come: it debugs all processes, which it finds stopped.
@@ -152,11 +158,9 @@ impl Debugger {
         }
     }
 
-    /// A process becomes another program.
-    pub fn forget_breakpoints(&mut self, process: u32) {
-        if let Some(inferior) = self.inferiors.get_mut(&process) {
-            inferior.breakpoints.clear(&mut self.pages);
-        }
+    /// Number of the process whose port has this word.
+    pub fn process_of(&self, word: u64) -> Option<u32> {
+        self.inferiors.values().find(|inferior| inferior.word == word).map(|inferior| inferior.number)
     }
 
     /// The process and the thread with these numbers.

@@ -12,10 +12,18 @@ use nacre_sys::OwnedReference;
 /// Maximum number of files that are open at a time.
 const MAX_FILES: usize = 64;
 
+/// An open file.
+enum Open {
+    /// A file of the guest's.
+    Guest(OwnedReference),
+    /// Text that was made for gdb.
+    Text(Vec<u8>),
+}
+
 /// The open files.
 pub struct Files {
     root: OwnedReference,
-    open: Vec<Option<OwnedReference>>,
+    open: Vec<Option<Open>>,
 }
 
 fn number(errno: Errno) -> FileError {
@@ -28,12 +36,22 @@ impl Files {
         Files { root, open: Vec::new() }
     }
 
-    fn get(&self, file: u32) -> Result<&OwnedReference, FileError> {
+    fn get(&self, file: u32) -> Result<&Open, FileError> {
         self.open.get(file as usize).and_then(Option::as_ref).ok_or(number(Errno::EBADF))
     }
 
     /// Opens a file: its number.
     pub fn open(&mut self, path: &[u8]) -> Result<u32, FileError> {
+        let opened = directory::open(self.root.handle(), O_RDONLY, 0, path).map_err(number)?;
+        self.add(Open::Guest(opened.file))
+    }
+
+    /// Opens text as a file: its number.
+    pub fn open_text(&mut self, text: Vec<u8>) -> Result<u32, FileError> {
+        self.add(Open::Text(text))
+    }
+
+    fn add(&mut self, opened: Open) -> Result<u32, FileError> {
         let place = match self.open.iter().position(Option::is_none) {
             Some(place) => place,
             None if self.open.len() < MAX_FILES => {
@@ -42,17 +60,22 @@ impl Files {
             }
             None => return Err(number(Errno::EMFILE)),
         };
-        let opened = directory::open(self.root.handle(), O_RDONLY, 0, path).map_err(number)?;
-        self.open[place] = Some(opened.file);
+        self.open[place] = Some(opened);
         Ok(place as u32)
     }
 
     /// Reads from a file.
     pub fn read(&self, file: u32, offset: u64, size: usize) -> Result<Vec<u8>, FileError> {
-        let opened = self.get(file)?;
         if offset > i64::MAX as u64 {
             return Err(number(Errno::EINVAL));
         }
+        let opened = match self.get(file)? {
+            Open::Guest(opened) => opened,
+            Open::Text(text) => {
+                let rest = usize::try_from(offset).ok().and_then(|start| text.get(start..)).unwrap_or_default();
+                return Ok(rest[..rest.len().min(size)].to_vec());
+            }
+        };
         let mut bytes = vec![0; size.min(MAX_BYTES as usize)];
         let reply = file::read(opened.handle(), offset, bytes.len() as u64, &mut bytes[..]).map_err(number)?;
         bytes.truncate(reply.data as usize);
@@ -61,8 +84,12 @@ impl Files {
 
     /// Returns the size of a file.
     pub fn size(&self, file: u32) -> Result<u64, FileError> {
+        let opened = match self.get(file)? {
+            Open::Guest(opened) => opened,
+            Open::Text(text) => return Ok(text.len() as u64),
+        };
         let mut bytes = [0; Status::SIZE];
-        file::status(self.get(file)?.handle(), &mut bytes[..]).map_err(number)?;
+        file::status(opened.handle(), &mut bytes[..]).map_err(number)?;
         Status::from_bytes(&bytes).map(|status| status.size).ok_or(number(Errno::EIO))
     }
 

@@ -2,14 +2,22 @@
 
 use crate::breakpoints::{Breakpoints, Pages};
 use crate::copier::Copier;
+use crate::gates::Gates;
 use crate::threads::{Mode, TRAP_FLAG, Threads};
 use crate::view::View;
+use alloc::collections::BTreeSet;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use nacre_abi::environment::AT_FOREIGN_ENTRY;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::fmt::Write;
+use nacre_abi::Rights;
+use nacre_abi::environment::{AT_FOREIGN_ENTRY, FOREIGN_LIBRARY};
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
+use nacre_gdb::{Caught, ThreadId};
 use nacre_nest::host::keep_and_watch;
+use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
 use nacre_proto::Errno;
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Space, Thread};
 
@@ -22,6 +30,20 @@ pub enum Keeper {
     /// Port of the process manager, which nobody else can make a keeper.
     Manager,
 }
+
+/// News for gdb of a program that has reached its first breakpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrival {
+    /// A program begins.
+    Nothing,
+    /// The process has become another program.
+    Exec,
+    /// Thread that has made the process.
+    Fork(ThreadId),
+}
+
+/// Word of the next process's port. Ports of one process's environments differ.
+static NEXT_WORD: AtomicU64 = AtomicU64::new(1);
 
 /// Entries of an auxiliary vector.
 const AT_NULL: u64 = 0;
@@ -50,15 +72,32 @@ pub struct Inferior {
     /// Address of the first breakpoint, before the program's first instruction, until that is
     /// reached.
     pub first_stop: Option<u64>,
+    /// News for gdb when the first breakpoint is reached.
+    pub arrival: Arrival,
+    /// True if the library is about to enter a program that has changed: a breakpoint lies at its
+    /// way out.
+    pub is_leaving: bool,
+    /// True if the process is about to become a program in another environment.
+    pub is_replaced: bool,
+    /// Entries of the library, once they are known.
+    pub gates: Option<Gates>,
+    /// System calls at which the process stops.
+    pub caught: Caught,
+    /// Addresses of gdb's breakpoints.
+    pub wanted: BTreeSet<u64>,
     /// Receiver of exceptions that are none of ours.
     pub keeper: Keeper,
     /// Port that hears of its end.
     watcher: Option<OwnedReference>,
-    /// Port that receives exceptions of the space.
+    /// Port that receives exceptions of the space, and its word.
     port: OwnedPort,
+    pub word: u64,
     /// Address of its auxiliary vector, and of the path of its program; 0 if there is none.
     auxiliary: u64,
     path: u64,
+    /// Address of the list of its arguments, and their number.
+    arguments: Option<u64>,
+    argument_count: usize,
     /// True if the program makes Linux's calls, by a library in its space.
     pub is_foreign: bool,
     /// True if a gdb debugs the process.
@@ -73,6 +112,7 @@ impl Inferior {
         let own = OwnedReference::made_by(|slot| space.reference(slot, REFERENCE_ALL))?;
         let view = View::new(Space::through(own.handle()))?;
         let state = thread.get_state()?;
+        let word = NEXT_WORD.fetch_add(1, Ordering::Relaxed);
         let mut inferior = Inferior {
             number,
             space: own,
@@ -81,11 +121,20 @@ impl Inferior {
             threads: Threads::new(thread, number)?,
             breakpoints: Breakpoints::default(),
             first_stop: None,
+            arrival: Arrival::Nothing,
+            is_leaving: false,
+            is_replaced: false,
+            gates: None,
+            caught: Caught::Nothing,
+            wanted: BTreeSet::new(),
             keeper: Keeper::Manager,
             watcher: None,
-            port: OwnedPort::new(number.into(), set)?,
+            port: OwnedPort::new(word, set)?,
+            word,
             auxiliary: 0,
             path: 0,
+            arguments: None,
+            argument_count: 0,
             is_foreign: false,
             is_attached: false,
             is_taken: false,
@@ -102,16 +151,23 @@ impl Inferior {
     /// Finds the auxiliary vector at the start of the first thread's stack, and in it where the
     /// program begins.
     fn look_at_stack(&mut self, copier: &Copier, state: &ThreadState) {
+        self.is_foreign = false;
+        self.look_at_vector(copier, state.rsp, state.rip);
+    }
+
+    /// Finds the auxiliary vector at a stack pointer with which a program begins.
+    pub fn look_at_vector(&mut self, copier: &Copier, stack: u64, rip: u64) {
         let mut bytes = vec![0; 8 * MAX_WORDS];
-        let count = self.view.read(copier, state.rsp, &mut bytes) / 8;
+        let count = self.view.read(copier, stack, &mut bytes) / 8;
         let words: Vec<u64> = bytes.chunks_exact(8).take(count).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect();
         let Some(start) = auxiliary_start(&words) else { return };
-        self.auxiliary = state.rsp + 8 * start as u64;
+        self.auxiliary = stack + 8 * start as u64;
+        (self.arguments, self.argument_count) = (Some(stack + 8), words[0] as usize);
         let entries = || words[start..].chunks_exact(2).take_while(|entry| entry[0] != AT_NULL);
         let value = |key| entries().find(|entry| entry[0] == key).map(|entry| entry[1]);
         self.path = value(AT_EXECFN).unwrap_or(0);
-        self.is_foreign = value(AT_FOREIGN_ENTRY).is_some_and(|entry| entry != 0);
-        self.first_stop = value(AT_FOREIGN_ENTRY).filter(|entry| *entry != 0).or(value(AT_ENTRY)).or(Some(state.rip));
+        self.is_foreign |= value(AT_FOREIGN_ENTRY).is_some_and(|entry| entry != 0);
+        self.first_stop = value(AT_FOREIGN_ENTRY).filter(|entry| *entry != 0).or(value(AT_ENTRY)).or(Some(rip));
     }
 
     /// Returns the auxiliary vector as its program sees it.
@@ -131,6 +187,18 @@ impl Inferior {
             }
         }
         vector
+    }
+
+    /// Returns the words of its command, each with a zero behind it.
+    pub fn command(&self, copier: &Copier) -> Vec<u8> {
+        let Some(first) = self.arguments.and_then(|at| self.view.word(copier, at)) else { return Vec::new() };
+        let mut text = vec![0; MAX_PATH];
+        let count = self.view.read(copier, first, &mut text);
+        text.truncate(count);
+        let ends = text.iter().enumerate().filter(|(_, byte)| **byte == 0).map(|(at, _)| at + 1);
+        let end = ends.take(self.argument_count).last().unwrap_or(0);
+        text.truncate(end);
+        text
     }
 
     /// Returns the path of its program.
@@ -186,7 +254,9 @@ impl Inferior {
     pub fn detach(&mut self, pages: &mut Pages) -> Option<u64> {
         self.is_attached = false;
         self.breakpoints.clear(pages);
-        self.first_stop = None;
+        self.wanted.clear();
+        self.caught = Caught::Nothing;
+        (self.first_stop, self.arrival, self.is_leaving) = (None, Arrival::Nothing, false);
         let numbers: Vec<u32> = self.threads.iter().filter(|entry| entry.is_ours).map(|entry| entry.number).collect();
         let mut ended = None;
         for number in numbers {
@@ -194,7 +264,7 @@ impl Inferior {
             let Some(state) = entry.state() else { continue };
             let state = ThreadState { rflags: state.rflags & !TRAP_FLAG, ..state };
             let pending = entry.pending.take().filter(|_| entry.interrupted_at.is_none());
-            (entry.mode, entry.awaited, entry.interrupted_at) = (Mode::Run, None, None);
+            (entry.mode, entry.awaited, entry.interrupted_at, entry.call, entry.returns) = (Mode::Run, None, None, None, None);
             match pending {
                 Some(exception) => ended = self.hand_on(number, &exception, &state).or(ended),
                 None => {
@@ -206,6 +276,62 @@ impl Inferior {
         // What is a manager's cannot be given back.
         self.is_taken = !self.give_over();
         ended
+    }
+
+    /// Address of the auxiliary vector, and of the program's path, in a process that is a copy.
+    pub fn take_places(&mut self, from: &Inferior) {
+        (self.auxiliary, self.path, self.is_foreign, self.gates) = (from.auxiliary, from.path, from.is_foreign, from.gates);
+        (self.arguments, self.argument_count) = (from.arguments, from.argument_count);
+    }
+
+    /// Finds the entries of the library, in a process whose first thread has begun.
+    pub fn find_gates(&mut self, copier: &Copier) -> Option<Gates> {
+        if self.gates.is_none() {
+            let foreign = self.threads.iter().find_map(|entry| entry.state().map(|state| state.foreign_entry).filter(|entry| *entry != 0))?;
+            self.gates = Gates::read((&self.view, copier), foreign);
+        }
+        self.gates
+    }
+
+    /// Finds the entries of the library in a process that runs.
+    pub fn find_gates_of_running(&mut self, copier: &Copier) {
+        if self.gates.is_some() {
+            return;
+        }
+        let stopped: Vec<u32> = self.threads.iter().filter(|entry| entry.is_ours).map(|entry| entry.number).collect();
+        self.threads.stop(&self.view);
+        self.find_gates(copier);
+        self.threads.iter_mut().filter(|entry| entry.is_ours && !stopped.contains(&entry.number)).for_each(|entry| entry.start());
+    }
+
+    /// Sets the system calls at which the process stops.
+    pub fn catch(&mut self, copier: &Copier, pages: &mut Pages, calls: Caught) {
+        let was = core::mem::replace(&mut self.caught, calls);
+        let Some(gates) = self.find_gates(copier) else { return };
+        for address in gates.entries() {
+            match (was == Caught::Nothing, self.caught == Caught::Nothing) {
+                (true, false) => drop(self.insert(copier, pages, address)),
+                (false, true) => drop(self.breakpoints.remove(pages, address)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the mappings of its program, as Linux's `maps` has them.
+    pub fn maps(&self) -> String {
+        let is_shown = |start: u64| !self.is_foreign || start < FOREIGN_LIBRARY || (FOREIGN_STACK_END - MAX_FOREIGN_STACK..FOREIGN_STACK_END).contains(&start);
+        let mut all: Vec<_> = self.view.mappings().into_iter().filter(|one| is_shown(one.start)).collect();
+        all.sort_by_key(|one| one.start);
+        all.dedup_by_key(|one| one.start);
+        let mut text = String::new();
+        for one in all {
+            let may = |bit: Rights, letter: char| if one.rights & bit.0 != 0 { letter } else { '-' };
+            let rights = [may(Rights::READ, 'r'), may(Rights::WRITE, 'w'), may(Rights::EXECUTE, 'x'), 'p'];
+            let end = one.start.saturating_add(one.size);
+            let label = if (one.start..end).contains(&self.auxiliary) { "                          [stack]" } else { "" };
+            let _ = writeln!(text, "{:08x}-{end:08x} {} 00000000 00:00 0 {label}", one.start, rights.iter().collect::<String>());
+        }
+        text
     }
 
     /// Puts a breakpoint at an address.

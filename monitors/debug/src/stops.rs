@@ -2,6 +2,7 @@
 //! all others are the program's.
 
 use crate::debugger::{self, Debugger};
+use crate::events;
 use crate::inferior::{Inferior, Keeper};
 use crate::library::{self, is_in_library};
 use crate::threads::{Entry, Mode, TRAP_FLAG};
@@ -31,7 +32,7 @@ pub fn receive(set: usize) {
             Ok(Event::Exception(mut request)) => exception(&mut request),
             Ok(Event::Fault(mut request)) => request.answer(fault::REFUSE, [0; 6]),
             Ok(Event::Request(mut request)) => request.refuse(nacre_proto::Errno::ENOSYS),
-            Ok(Event::Notification { word, bits }) if bits & THREAD_ENDED != 0 => lost(word as u32),
+            Ok(Event::Notification { word, bits }) if bits & THREAD_ENDED != 0 => lost(word),
             Ok(Event::Notification { .. }) => {}
             Err(status) if matches!(status.code(), Some(Code::TimedOut | Code::Interrupted)) => {}
             Err(_) => return,
@@ -40,9 +41,12 @@ pub fn receive(set: usize) {
 }
 
 /// A thread of a process was destroyed, or all of it: the process has ended.
-fn lost(process: u32) {
+fn lost(word: u64) {
     let parent = debugger::with(|state| {
-        let parent = state.debugger.inferiors.get(&process).and_then(|inferior| OwnedReference::copy_of(inferior.parent.handle(), nacre_abi::rights::REFERENCE_USE).ok());
+        let process = state.debugger.process_of(word)?;
+        // It lives on elsewhere.
+        let inferior = state.debugger.inferiors.get(&process).filter(|inferior| !inferior.is_replaced)?;
+        let parent = OwnedReference::copy_of(inferior.parent.handle(), nacre_abi::rights::REFERENCE_USE).ok();
         state.ended(process, KILLED);
         parent
     });
@@ -53,7 +57,7 @@ fn lost(process: u32) {
 }
 
 fn exception(request: &mut Request<'_>) {
-    let (process, exception) = (request.word() as u32, Exception::from_words(request.words()));
+    let (word, exception) = (request.word(), Exception::from_words(request.words()));
     let stopped = request.keep(0).and_then(|thread| {
         let reply = request.detach()?;
         // It waits for what follows as a thread that is stopped, so that its state can be set.
@@ -62,7 +66,8 @@ fn exception(request: &mut Request<'_>) {
     });
     let Ok(thread) = stopped else { return request.answer(fault::STOP, [0; 6]) };
     debugger::with(|state| {
-        let stop = state.debugger.taken(process, &thread, &exception);
+        let process = state.debugger.process_of(word);
+        let stop = process.and_then(|process| state.debugger.taken(process, &thread, &exception));
         if let Some(stop) = stop {
             state.debugger.stop_all();
             state.tell(stop);
@@ -88,17 +93,32 @@ enum Verdict {
 impl Debugger {
     /// A thread has an exception, and is stopped. The stop that this makes, if it makes one.
     fn taken(&mut self, process: u32, thread: &OwnedReference, exception: &Exception) -> Option<Stop> {
-        let Debugger { inferiors, copier, pages, .. } = self;
+        let Debugger { inferiors, copier, .. } = self;
         let inferior = inferiors.get_mut(&process)?;
         inferior.threads.find(&inferior.view, thread.handle())?.is_ours = true;
-        let memory = (&inferior.view, &*copier);
-        inferior.threads.number(memory);
+        inferior.threads.number((&inferior.view, copier));
         let entry = inferior.threads.find(&inferior.view, thread.handle())?;
-        let state = entry.state()?;
+        let (number, state) = (entry.number, entry.state()?);
         let has_breakpoint = exception.kind == KIND_BREAKPOINT && inferior.breakpoints.has(state.rip.wrapping_sub(1));
+        if has_breakpoint
+            && let Some(done) = self.at_gate(ThreadId { process, thread: number }, &events::before(&state))
+        {
+            return done;
+        }
+        let inferior = self.inferiors.get_mut(&process)?;
+        let memory = (&inferior.view, &self.copier);
+        let entry = inferior.threads.get(number)?;
         let is_own = matches!(inferior.keeper, Keeper::Own(_));
         let verdict = judge(memory, entry, (inferior.is_attached, is_own, has_breakpoint), exception, state);
-        let number = entry.number;
+        self.carry_out(ThreadId { process, thread: number }, verdict, exception, &state, has_breakpoint)
+    }
+
+    /// Does what was decided about a thread with an exception.
+    fn carry_out(&mut self, thread: ThreadId, verdict: Verdict, exception: &Exception, state: &ThreadState, has_breakpoint: bool) -> Option<Stop> {
+        let Debugger { inferiors, copier, pages, .. } = self;
+        let inferior = inferiors.get_mut(&thread.process)?;
+        let number = thread.thread;
+        let entry = inferior.threads.get(number)?;
         match verdict {
             Verdict::GoOn(state) => {
                 entry.set(&state);
@@ -106,42 +126,48 @@ impl Debugger {
             }
             Verdict::GoOnTo(state, address) => {
                 entry.set(&state);
-                entry.awaited = Some(address);
-                let is_there = inferior.insert(copier, pages, address);
+                let is_there = entry.awaited.is_some() || inferior.insert(copier, pages, address);
                 let entry = inferior.threads.get(number)?;
-                if !is_there {
-                    entry.awaited = None;
-                }
+                entry.awaited = entry.awaited.or(is_there.then_some(address));
                 entry.start();
             }
             Verdict::HandOn => {
-                let ended = inferior.hand_on(number, exception, &state);
-                self.ended.extend(ended.map(|status| (process, status)));
+                let ended = inferior.hand_on(number, exception, state);
+                self.ended.extend(ended.map(|status| (thread.process, status)));
             }
             Verdict::Probe => {
                 let steps = entry.mode == Mode::Step;
                 entry.mode = Mode::Probe(steps);
-                inferior.hand_on(number, exception, &ThreadState { rflags: state.rflags | TRAP_FLAG, ..state });
+                inferior.hand_on(number, exception, &ThreadState { rflags: state.rflags | TRAP_FLAG, ..*state });
             }
-            Verdict::Stop(state, signal, mut reason) => {
+            Verdict::Stop(state, signal, reason) => {
                 entry.set(&state);
                 entry.mode = Mode::Run;
                 if signal != TRAP || exception.kind == KIND_BREAKPOINT && !has_breakpoint {
                     entry.pending.get_or_insert(*exception);
                 }
-                let awaited = entry.awaited.take();
-                let at = state.rip;
-                if let Some(address) = awaited {
-                    inferior.breakpoints.remove(pages, address);
-                }
-                if inferior.first_stop == Some(at) {
-                    (inferior.first_stop, reason) = (None, Reason::Signal);
-                    inferior.breakpoints.remove(pages, at);
-                }
-                return Some(Stop::Thread(ThreadId { process, thread: number }, signal, reason));
+                return self.stops(thread, &state, signal, reason);
             }
         }
         None
+    }
+
+    /// A thread has stopped for gdb to see.
+    fn stops(&mut self, thread: ThreadId, state: &ThreadState, signal: u8, reason: Reason) -> Option<Stop> {
+        let inferior = self.inferiors.get_mut(&thread.process)?;
+        let entry = inferior.threads.get(thread.thread)?;
+        let (awaited, returns) = (entry.awaited.take(), entry.returns.take());
+        if let Some(address) = awaited {
+            inferior.breakpoints.remove(&mut self.pages, address);
+        }
+        if inferior.first_stop == Some(state.rip) {
+            return self.arrives(thread, state);
+        }
+        let reason = match returns.filter(|_| awaited == Some(state.rip)) {
+            Some(number) => Reason::CallEnds(number),
+            None => reason,
+        };
+        Some(Stop::Thread(thread, signal, reason))
     }
 }
 

@@ -7,13 +7,18 @@ use alloc::format;
 use alloc::vec::Vec;
 use nacre_abi::state::ThreadState;
 use nacre_gdb::target::FileError;
-use nacre_gdb::{Action, Registers, Target, ThreadId};
+use nacre_gdb::{Action, Caught, Events, Registers, Target, ThreadId};
+use nacre_proto::Errno;
 
 impl Debugger {
     /// Lets a thread go on.
     fn go_on(&mut self, thread: ThreadId, action: Action) {
         let Some((_, inferior)) = self.entry(thread) else { return };
         let Some(entry) = inferior.threads.get(thread.thread).filter(|entry| entry.is_ours) else { return };
+        if let Some(call) = entry.call.take() {
+            self.make_call(thread, call);
+            return;
+        }
         let pending = entry.pending.take();
         let Some(state) = entry.state() else { return };
         entry.mode = if action.is_step { Mode::Step } else { Mode::Run };
@@ -46,6 +51,14 @@ impl Debugger {
             }
         }
     }
+}
+
+/// Takes `/proc/PROCESS/NAME` apart.
+fn of_process(path: &[u8]) -> Option<(u32, &[u8])> {
+    let rest = path.strip_prefix(b"/proc/")?;
+    let at = rest.iter().position(|byte| *byte == b'/')?;
+    let number = core::str::from_utf8(&rest[..at]).ok()?.parse().ok()?;
+    Some((number, &rest[at + 1..]))
 }
 
 impl Target for Debugger {
@@ -95,12 +108,24 @@ impl Target for Debugger {
 
     fn insert_breakpoint(&mut self, process: u32, address: u64) -> bool {
         let Debugger { inferiors, copier, pages, .. } = self;
-        inferiors.get_mut(&process).is_some_and(|inferior| inferior.insert(copier, pages, address))
+        let Some(inferior) = inferiors.get_mut(&process) else { return false };
+        inferior.wanted.contains(&address) || inferior.insert(copier, pages, address) && inferior.wanted.insert(address)
     }
 
     fn remove_breakpoint(&mut self, process: u32, address: u64) -> bool {
         let Debugger { inferiors, pages, .. } = self;
-        inferiors.get_mut(&process).is_some_and(|inferior| inferior.breakpoints.remove(pages, address))
+        inferiors.get_mut(&process).is_some_and(|inferior| inferior.wanted.remove(&address) && inferior.breakpoints.remove(pages, address))
+    }
+
+    fn catch_calls(&mut self, process: u32, calls: Caught) {
+        let Debugger { inferiors, copier, pages, .. } = self;
+        if let Some(inferior) = inferiors.get_mut(&process) {
+            inferior.catch(copier, pages, calls);
+        }
+    }
+
+    fn follow(&mut self, events: Events) {
+        self.events = events;
     }
 
     fn resume(&mut self, threads: &[(ThreadId, Action)]) {
@@ -137,8 +162,21 @@ impl Target for Debugger {
         self.inferiors.get(&process).map_or(Vec::new(), |inferior| inferior.path(&self.copier))
     }
 
+    fn link(&mut self, path: &[u8]) -> Result<Vec<u8>, FileError> {
+        match of_process(path) {
+            Some((process, b"exe")) if self.inferiors.contains_key(&process) => Ok(self.program(process)),
+            _ => Err(Errno::EINVAL.0),
+        }
+    }
+
     fn open(&mut self, path: &[u8]) -> Result<u32, FileError> {
-        self.files.open(path)
+        let Some((process, name)) = of_process(path) else { return self.files.open(path) };
+        let text = self.inferiors.get(&process).and_then(|inferior| match name {
+            b"maps" => Some(inferior.maps().into_bytes()),
+            b"cmdline" => Some(inferior.command(&self.copier)),
+            _ => None,
+        });
+        self.files.open_text(text.ok_or(Errno::ENOENT.0)?)
     }
 
     fn read_file(&mut self, file: u32, offset: u64, size: usize) -> Result<Vec<u8>, FileError> {
@@ -151,5 +189,17 @@ impl Target for Debugger {
 
     fn close(&mut self, file: u32) -> Result<(), FileError> {
         self.files.close(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_process;
+
+    #[test]
+    fn files_of_processes_are_told_from_others() {
+        assert_eq!(of_process(b"/proc/12/maps"), Some((12, &b"maps"[..])));
+        assert_eq!(of_process(b"/proc/12/task/3"), Some((12, &b"task/3"[..])));
+        assert_eq!((of_process(b"/proc/12"), of_process(b"/proc/self/maps"), of_process(b"/proc/4294967296/maps")), (None, None, None));
     }
 }

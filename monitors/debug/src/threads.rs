@@ -1,6 +1,7 @@
 //! The threads of a process.
 
 use crate::copier::Copier;
+use crate::gates::SystemCall;
 use crate::library::{self, is_in_library};
 use crate::view::View;
 use alloc::vec::Vec;
@@ -16,6 +17,12 @@ use nacre_sys::{OwnedReference, Reference, Thread, ThreadImage};
 pub const TRAP_FLAG: u64 = 0x100;
 /// Numbers of threads that have none of Linux's.
 const FIRST_NUMBER: u32 = 1 << 22;
+
+/// Places among the general registers.
+const RCX: usize = 2;
+const R11: usize = 11;
+/// Contents of `rax` while a call is made: `-ENOSYS`, as on Linux.
+const NO_SUCH_CALL: u64 = (-38i64).cast_unsigned();
 
 /// Purpose for which a thread runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +55,10 @@ pub struct Entry {
     pub interrupted_at: Option<u64>,
     /// A breakpoint at which its step ends.
     pub awaited: Option<u64>,
+    /// System call that it is about to make, at which it was stopped.
+    pub call: Option<SystemCall>,
+    /// Number of the system call that returns at `awaited`.
+    pub returns: Option<u64>,
 }
 
 impl Entry {
@@ -99,7 +110,7 @@ impl Threads {
 
     fn add(&mut self, thread: Thread, slot: u64, number: u32) -> Result<(), Errno> {
         let reference = OwnedReference::made_by(|place| thread.reference(place, REFERENCE_ALL))?;
-        self.all.push(Entry { number, slot, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, interrupted_at: None, awaited: None });
+        self.all.push(Entry { number, slot, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, interrupted_at: None, awaited: None, call: None, returns: None });
         Ok(())
     }
 
@@ -188,6 +199,11 @@ pub fn registers(memory: (&View, &Copier), entry: &Entry) -> Option<Registers> {
         return Some(registers);
     }
     registers.general = general(&state);
+    if let Some(call) = entry.call {
+        (registers.rip, registers.flags, registers.original) = (call.next, call.flags as u32, call.number);
+        (registers.general[RAX], registers.general[RCX], registers.general[R11]) = (NO_SUCH_CALL, call.next, call.flags);
+        return Some(registers);
+    }
     registers.rip = entry.interrupted_at.unwrap_or(state.rip);
     registers.flags = state.rflags as u32;
     Some(registers)

@@ -4,11 +4,12 @@
 use crate::copier::Copier;
 use alloc::vec::Vec;
 use nacre_abi::environment::OBJECTS;
-use nacre_abi::state::ObjectEntry;
+use nacre_abi::object::TargetType;
+use nacre_abi::state::{MappingState, ObjectEntry};
 use nacre_abi::{ObjectType, PAGE_SIZE, Rights, USER_END};
 use nacre_nest::places::Place;
 use nacre_proto::Errno;
-use nacre_sys::{OwnedMapping, OwnedRegion, Reference, Space, Span, SpanMut, Window, memory};
+use nacre_sys::{Mapping, OwnedMapping, OwnedRegion, Reference, Space, Span, SpanMut, Window, memory};
 
 /// Bytes of a part that is mapped at a time.
 const PART: u64 = 64 << 10;
@@ -16,6 +17,8 @@ const PART: u64 = 64 << 10;
 const AREAS: [(u64, u64); 2] = [(OBJECTS, 2 << 20), (OBJECTS + 0x80_0000_0000, 128 << 20)];
 /// Maximum number of threads that are looked for.
 const MAX_THREADS: usize = 4096;
+/// Maximum number of objects that are looked at.
+const MAX_OBJECTS: usize = 1 << 17;
 
 /// Memory of one process.
 pub struct View {
@@ -84,17 +87,39 @@ impl View {
 
     /// Returns the addresses in our own space of the threads that the process has made.
     pub fn threads(&self) -> Vec<u64> {
+        self.objects().into_iter().filter(|entry| entry.kind == ObjectType::Thread as u64).map(|entry| entry.address).take(MAX_THREADS).collect()
+    }
+
+    /// Returns the objects of the process, but for those that somebody else made.
+    fn objects(&self) -> Vec<ObjectEntry> {
         let mut found = Vec::new();
         for (_, place) in &self.areas {
             let (mut start, end) = (place.window().start(), place.window().start() + place.window().size());
             let mut entries = [ObjectEntry::default(); 64];
-            while start < end && found.len() < MAX_THREADS {
+            while start < end && found.len() < MAX_OBJECTS {
                 let Ok((count, next)) = memory::objects(start, end - start, &mut entries) else { break };
-                found.extend(entries[..count].iter().filter(|entry| entry.kind == ObjectType::Thread as u64).map(|entry| entry.address));
+                found.extend(&entries[..count]);
                 if next <= start {
                     break;
                 }
                 start = next;
+            }
+        }
+        found
+    }
+
+    /// Returns the mappings of the process that it knows of: its own, and those that it has
+    /// references to.
+    pub fn mappings(&self) -> Vec<MappingState> {
+        let mut found: Vec<MappingState> = Vec::new();
+        for entry in self.objects() {
+            let is_mapping = match ObjectType::from_number(entry.kind) {
+                Some(ObjectType::Mapping) => true,
+                Some(ObjectType::Reference) => Reference(entry.address).get_state().is_ok_and(|state| state.target == TargetType::Mapping as u64),
+                _ => false,
+            };
+            if is_mapping {
+                found.extend(Mapping(entry.address).get_state());
             }
         }
         found

@@ -3,6 +3,8 @@
 
 use crate::debugger::{self, Debugger};
 use crate::inferior::Inferior;
+use crate::processes::{Beginning, Parked};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::convert::Infallible;
 use nacre_abi::Status;
@@ -13,7 +15,7 @@ use nacre_nest::interpose::{Arrival, InterposedReply, InterposedRequest, Interpo
 use nacre_proto::{Errno, parent, process};
 use nacre_sys::ipc::Received;
 use nacre_sys::lock::Lock;
-use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Space, Thread};
+use nacre_sys::{OwnedReference, Reference, Space, Thread};
 
 /// Number of a process where nobody numbers them.
 const ALONE: u32 = 1;
@@ -24,10 +26,10 @@ pub struct Watcher {
     pub name: String,
     /// Number and parent port of the first process, if a manager numbers processes.
     first: Lock<Option<(u32, OwnedReference)>>,
-    /// Announcements that the first thread is ready come here, and nobody receives them: so it does
-    /// not run before its exceptions come to us.
-    parking: Lock<Option<OwnedPort>>,
-    thread: Lock<Option<OwnedReference>>,
+    /// The first thread, which does not run before its exceptions come to us.
+    parked: Lock<Option<Parked>>,
+    /// Makers of processes that have not begun.
+    makers: Lock<BTreeMap<u32, u32>>,
 }
 
 /// Part of a request that is kept until its answer comes.
@@ -36,6 +38,8 @@ pub struct Asked {
     /// Number of the process that the port belongs to.
     process: u32,
     keeper: Option<OwnedReference>,
+    /// The process is about to begin, with a thread that is parked until then.
+    begins: Option<Option<Parked>>,
 }
 
 fn passage(arrival: Arrival, process: u32) -> ReferenceRule<u32, Infallible> {
@@ -45,7 +49,7 @@ fn passage(arrival: Arrival, process: u32) -> ReferenceRule<u32, Infallible> {
 impl Watcher {
     /// Watches over a program.
     pub fn new(name: String) -> Watcher {
-        Watcher { name, first: Lock::new(None), parking: Lock::new(None), thread: Lock::new(None) }
+        Watcher { name, first: Lock::new(None), parked: Lock::new(None), makers: Lock::new(BTreeMap::new()) }
     }
 
     fn first(&self) -> u32 {
@@ -81,19 +85,10 @@ impl Watcher {
         if inferior.is_attached {
             match keeper {
                 Some(_) => inferior.take_over()?,
-                None => self.park(child.1)?,
+                None => *self.parked.lock() = Some(Parked::new(child.1)?),
             }
         }
         debugger.inferiors.insert(number, inferior);
-        Ok(())
-    }
-
-    /// Keeps a thread from running although its manager starts it.
-    fn park(&self, thread: Thread) -> Result<(), Errno> {
-        let port = OwnedPort::new(0, PortSet::NONE)?;
-        thread.set_scheduler(port.handle().as_keeper(), 0)?;
-        *self.thread.lock() = Some(OwnedReference::made_by(|slot| thread.reference(slot, REFERENCE_USE | REFERENCE_CONTROL))?);
-        *self.parking.lock() = Some(port);
         Ok(())
     }
 }
@@ -132,10 +127,9 @@ impl Interposer for Watcher {
     fn is_begun(&self) {
         let number = self.first();
         debugger::with(|state| state.debugger.inferiors.get_mut(&number).map(Inferior::take_over));
-        if let Some(thread) = self.thread.lock().take() {
-            let _ = Thread::through(thread.handle()).schedule_as(Thread::FIRST);
+        if let Some(parked) = self.parked.lock().take() {
+            parked.leave();
         }
-        drop(self.parking.lock().take());
     }
 
     fn keep(&self, space: Space, keeper: Reference, watcher: Reference) -> Result<(), Status> {
@@ -153,14 +147,20 @@ impl Interposer for Watcher {
 
     #[inline]
     fn request(&self, letter: &mut InterposedRequest<'_, u32>) -> Result<Asked, Errno> {
-        let mut asked = Asked { label: letter.label, process: letter.seen.tag, keeper: None };
+        let mut asked = Asked { label: letter.label, process: letter.seen.tag, keeper: None, begins: None };
         match letter.label {
             parent::exit::LABEL if !letter.seen.outward => self.exits(letter.seen.tag, letter.words[0]),
             parent::keep::LABEL => asked.keeper = letter.references().first().and_then(|keeper| OwnedReference::copy_of(*keeper, REFERENCE_CONTROL).ok()),
             // What breakpoints stand for is of the old program.
             process::renew::LABEL => {
                 let number = self.number(letter.seen.tag);
-                debugger::with(|state| state.debugger.forget_breakpoints(number));
+                debugger::with(|state| state.debugger.is_renewed(number));
+            }
+            process::begin::LABEL => {
+                let number = self.number(letter.seen.tag);
+                let maker = self.makers.lock().remove(&number);
+                let beginning = Beginning { number, maker, port: letter.original, child: letter.references(), flags: letter.words[0] };
+                asked.begins = debugger::with(|state| state.debugger.begins(&beginning));
             }
             _ => {}
         }
@@ -168,12 +168,22 @@ impl Interposer for Watcher {
     }
 
     fn returned(&self, asked: &mut Asked, reply: &Received, arrival: Arrival) -> ReferenceRule<u32, Infallible> {
+        if asked.label != process::create::LABEL {
+            return passage(arrival, asked.process);
+        }
         // The port of a new process is that process's parent.
-        passage(arrival, if asked.label == process::create::LABEL { reply.words[0] as u32 } else { asked.process })
+        let made = reply.words[0] as u32;
+        self.makers.lock().insert(made, self.number(asked.process));
+        passage(arrival, made)
     }
 
     #[inline]
     fn answered(&self, _: usize, asked: Asked, returned: &Result<InterposedReply<'_>, Status>) {
+        if let Some(parked) = asked.begins {
+            let (number, has_failed) = (self.number(asked.process), matches!(returned, Ok(reply) if reply.label != 0));
+            debugger::with(|state| state.debugger.begun(number, !has_failed));
+            parked.into_iter().for_each(Parked::leave);
+        }
         if let (Some(keeper), Ok(InterposedReply { label: 0, .. })) = (asked.keeper, returned) {
             let number = self.number(asked.process);
             debugger::with(|state| state.debugger.inferiors.get_mut(&number).map(|inferior| inferior.is_kept(keeper)));

@@ -62,7 +62,7 @@ pub(crate) fn file(text: &[u8], target: &mut impl Target) -> Reply {
         b"pread" => read(arguments, target),
         b"fstat" => status(arguments, target),
         b"close" => descriptor(arguments).and_then(|file| target.close(file)).map(|()| success(0)),
-        b"readlink" => Err(EINVAL),
+        b"readlink" => link(arguments, target),
         b"pwrite" | b"unlink" => Err(ENOSYS),
         _ => return Reply::unknown(),
     };
@@ -73,16 +73,28 @@ fn descriptor(text: &[u8]) -> Result<u32, FileError> {
     text::number(text).and_then(|number| u32::try_from(number).ok()).ok_or(EINVAL)
 }
 
-fn open(arguments: &[u8], target: &mut impl Target) -> Result<Reply, FileError> {
-    let (path, rest) = split(arguments, b',');
-    let path = bytes_of(path).ok_or(EINVAL)?;
-    let flags = text::number(split(rest, b',').0).ok_or(EINVAL)?;
+/// Decodes a path.
+fn path(text: &[u8]) -> Result<Vec<u8>, FileError> {
+    let path = bytes_of(text).ok_or(EINVAL)?;
     match path.len() {
         0 => Err(ENOENT),
         MAX_PATH.. => Err(ENAMETOOLONG),
-        _ if flags & WRITES != 0 || path.contains(&0) => Err(EINVAL),
-        _ => target.open(&path).map(|file| success(file.into())),
+        _ if path.contains(&0) => Err(EINVAL),
+        _ => Ok(path),
     }
+}
+
+fn link(arguments: &[u8], target: &mut impl Target) -> Result<Reply, FileError> {
+    let mut found = target.link(&path(arguments)?)?;
+    found.truncate(MAX_PATH);
+    Ok(with_data(&found))
+}
+
+fn open(arguments: &[u8], target: &mut impl Target) -> Result<Reply, FileError> {
+    let (text, rest) = split(arguments, b',');
+    let path = path(text)?;
+    let flags = text::number(split(rest, b',').0).ok_or(EINVAL)?;
+    if flags & WRITES != 0 { Err(EINVAL) } else { target.open(&path).map(|file| success(file.into())) }
 }
 
 fn read(arguments: &[u8], target: &mut impl Target) -> Result<Reply, FileError> {

@@ -21,4 +21,4 @@ mod tests;
 
 pub use registers::Registers;
 pub use session::Session;
-pub use target::{Action, Reason, Stop, Target, ThreadId};
+pub use target::{Action, Caught, Events, Reason, Stop, Target, ThreadId};

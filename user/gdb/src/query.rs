@@ -3,22 +3,28 @@
 use crate::description;
 use crate::packet::MAX_PACKET;
 use crate::session::{Reply, Session};
-use crate::target::Target;
+use crate::target::{Caught, Events, Target};
 use crate::text::{self, put_hex, put_number, put_thread, split};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 /// Abilities of the stub, beside the size of packets.
-const FEATURES: &str = ";QStartNoAckMode+;multiprocess+;swbreak+;vContSupported+;qXfer:features:read+;qXfer:auxv:read+;qXfer:exec-file:read+;qXfer:threads:read+";
+const FEATURES: &str = ";QStartNoAckMode+;multiprocess+;swbreak+;vContSupported+;qXfer:features:read+;qXfer:auxv:read+;qXfer:exec-file:read+;qXfer:threads:read+;QCatchSyscalls+;fork-events+;exec-events+";
 /// Threads in one packet of the list.
 const IN_PACKET: usize = 64;
+/// Maximum number of system calls that are caught by their numbers.
+const MAX_CALLS: usize = 1024;
 
 impl Session {
     pub(crate) fn question(&mut self, rest: &[u8], target: &mut impl Target) -> Reply {
         let (name, text) = split(rest, b':');
         match name {
-            b"Supported" => Reply::Body(format!("PacketSize={MAX_PACKET:x}{FEATURES}").into_bytes()),
+            b"Supported" => {
+                let has = |feature: &[u8]| text.split(|byte| *byte == b';').any(|one| one == feature);
+                target.follow(Events { forks: has(b"fork-events+"), execs: has(b"exec-events+") });
+                Reply::Body(format!("PacketSize={MAX_PACKET:x}{FEATURES}").into_bytes())
+            }
             b"C" => Reply::text(self.thread(target).map(|thread| {
                 let mut text = b"QC".to_vec();
                 put_thread(thread, &mut text);
@@ -38,6 +44,22 @@ impl Session {
                 None => Reply::unknown(),
             },
         }
+    }
+
+    /// Sets the system calls at which the process stops: `1`, with numbers if not all are meant, or
+    /// `0`.
+    pub(crate) fn catch_calls(&mut self, text: &[u8], target: &mut impl Target) -> Reply {
+        let Some(process) = self.process(target) else { return Reply::error() };
+        let (is_on, numbers) = split(text, b';');
+        let calls = match is_on {
+            b"0" => Some(Caught::Nothing),
+            b"1" if numbers.is_empty() => Some(Caught::All),
+            b"1" => numbers.split(|byte| *byte == b';').take(MAX_CALLS).map(text::number).collect::<Option<_>>().map(Caught::These),
+            _ => None,
+        };
+        let is_known = calls.is_some();
+        calls.into_iter().for_each(|calls| target.catch_calls(process, calls));
+        Reply::of(is_known)
     }
 
     /// Lists the next threads.

@@ -34,6 +34,9 @@ fn actions(text: &[u8]) -> Option<Vec<(Option<Action>, Named)>> {
 impl Session {
     pub(crate) fn go_on(&mut self, text: &[u8], target: &mut impl Target) -> Reply {
         let Some(actions) = actions(text) else { return Reply::error() };
+        if let Some(end) = self.late_end() {
+            return Reply::Body(end);
+        }
         let chosen = |thread: &ThreadId| actions.iter().find(|(_, named)| named.has(*thread)).and_then(|(action, _)| *action);
         let threads: Vec<_> = target.threads().into_iter().filter_map(|thread| Some((thread, chosen(&thread)?))).collect();
         if threads.is_empty() {

@@ -3,6 +3,7 @@
 use crate::packet::{Item, Reader, frame};
 use crate::target::{Reason, Stop, Target, ThreadId};
 use crate::text::{self, Named, put_hex, put_number, put_thread, split};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 /// Signal of a breakpoint, a step, and a stop without another cause.
@@ -59,6 +60,8 @@ pub struct Session {
     stop: Option<Stop>,
     /// Threads that are still to be listed.
     pub(crate) listed: Vec<ThreadId>,
+    /// Ends of processes that gdb is told of when it lets something go on.
+    ends: VecDeque<Stop>,
 }
 
 impl Default for Session {
@@ -72,6 +75,7 @@ impl Default for Session {
             selected: Named::ALL,
             stop: None,
             listed: Vec::new(),
+            ends: VecDeque::new(),
         }
     }
 }
@@ -114,6 +118,10 @@ impl Session {
 
     /// Takes note of a stop; returns the bytes to send.
     pub fn stopped(&mut self, stop: Stop, target: &mut impl Target) -> Vec<u8> {
+        if self.is_connected && !self.is_running && !matches!(stop, Stop::Thread(..)) {
+            self.ends.push_back(stop);
+            return Vec::new();
+        }
         if let Stop::Thread(thread, ..) = stop {
             self.selected = Named { process: Some(thread.process), thread: Some(thread.thread) };
         }
@@ -124,6 +132,14 @@ impl Session {
         }
         let body = self.stop_reply(target);
         self.framed(&body).to_vec()
+    }
+
+    /// Takes the end of a process that gdb was not told of: the body of the packet that tells.
+    pub(crate) fn late_end(&mut self) -> Option<Vec<u8>> {
+        let stop = self.ends.pop_front()?;
+        let body = describe(&stop);
+        self.stop = Some(stop);
+        Some(body)
     }
 
     /// Describes the last stop. Where there was none, the first thread has stopped.
@@ -163,6 +179,10 @@ impl Session {
                 Reply::ok()
             }
             b'Q' if rest == b"NonStop:0" => Reply::ok(),
+            b'Q' => match rest.strip_prefix(b"CatchSyscalls:") {
+                Some(calls) => self.catch_calls(calls, target),
+                None => Reply::unknown(),
+            },
             b'v' => self.long(rest, target),
             _ => Reply::unknown(),
         }
@@ -249,6 +269,14 @@ fn put_reason(reason: &Reason, body: &mut Vec<u8>) {
         Reason::Fork(child) => {
             body.extend(b"fork:");
             put_thread(*child, body);
+        }
+        Reason::CallBegins(number) => {
+            body.extend(b"syscall_entry:");
+            put_number(*number, body);
+        }
+        Reason::CallEnds(number) => {
+            body.extend(b"syscall_return:");
+            put_number(*number, body);
         }
     }
     body.push(b';');

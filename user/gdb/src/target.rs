@@ -23,6 +23,42 @@ pub enum Reason {
     Exec(Vec<u8>),
     /// The process has made this one.
     Fork(ThreadId),
+    /// The thread is about to make the system call with this number.
+    CallBegins(u64),
+    /// The system call with this number has returned.
+    CallEnds(u64),
+}
+
+/// System calls at which a process stops.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Caught {
+    /// Empty set of calls.
+    #[default]
+    Nothing,
+    /// All calls.
+    All,
+    /// Calls with these numbers.
+    These(Vec<u64>),
+}
+
+impl Caught {
+    /// Returns true if a process stops at the call with this number.
+    pub fn has(&self, number: u64) -> bool {
+        match self {
+            Caught::Nothing => false,
+            Caught::All => true,
+            Caught::These(numbers) => numbers.contains(&number),
+        }
+    }
+}
+
+/// Events that gdb wants to be told of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Events {
+    /// A process makes another.
+    pub forks: bool,
+    /// A process becomes another program.
+    pub execs: bool,
 }
 
 /// Something that ended a time in which processes ran.
@@ -67,6 +103,10 @@ pub trait Target {
     fn insert_breakpoint(&mut self, process: u32, address: u64) -> bool;
     /// Takes it away.
     fn remove_breakpoint(&mut self, process: u32, address: u64) -> bool;
+    /// Sets the system calls at which a process stops.
+    fn catch_calls(&mut self, process: u32, calls: Caught);
+    /// Notes the events that gdb wants to be told of.
+    fn follow(&mut self, events: Events);
     /// Lets threads go on. Others stay stopped.
     fn resume(&mut self, threads: &[(ThreadId, Action)]);
     /// Stops all that runs; a stop follows.
@@ -79,6 +119,8 @@ pub trait Target {
     fn auxiliary_vector(&mut self, process: u32) -> Vec<u8>;
     /// Returns the path of the program that a process runs.
     fn program(&mut self, process: u32) -> Vec<u8>;
+    /// Returns the target of a symbolic link.
+    fn link(&mut self, path: &[u8]) -> Result<Vec<u8>, FileError>;
     /// Opens a file for reading, by its path: a number.
     fn open(&mut self, path: &[u8]) -> Result<u32, FileError>;
     /// Reads from an open file.

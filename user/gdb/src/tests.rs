@@ -2,7 +2,7 @@
 
 use crate::packet::{Item, Reader};
 use crate::target::FileError;
-use crate::{Action, Reason, Registers, Session, Stop, Target, ThreadId};
+use crate::{Action, Caught, Events, Reason, Registers, Session, Stop, Target, ThreadId};
 use std::collections::BTreeSet;
 use std::vec::Vec;
 
@@ -17,6 +17,8 @@ struct Fake {
     resumed: Vec<(ThreadId, Action)>,
     interrupted: bool,
     ended: Vec<(&'static str, u32)>,
+    caught: Caught,
+    events: Events,
 }
 
 impl Target for Fake {
@@ -55,6 +57,18 @@ impl Target for Fake {
 
     fn remove_breakpoint(&mut self, _: u32, address: u64) -> bool {
         self.breakpoints.remove(&address)
+    }
+
+    fn catch_calls(&mut self, _: u32, calls: Caught) {
+        self.caught = calls;
+    }
+
+    fn follow(&mut self, events: Events) {
+        self.events = events;
+    }
+
+    fn link(&mut self, path: &[u8]) -> Result<Vec<u8>, FileError> {
+        if path == b"/a" { Ok(b"target".to_vec()) } else { Err(22) }
     }
 
     fn resume(&mut self, threads: &[(ThreadId, Action)]) {
@@ -229,8 +243,9 @@ fn threads_go_on_and_stop() {
     assert_eq!(ask(&mut session, &mut target, b"?"), told[0]);
     assert_eq!(ask(&mut session, &mut target, b"vCont;c:p9.1"), b"E01");
     assert_eq!(ask(&mut session, &mut target, b"vCont;x"), b"E01");
-    // A stop that nobody waits for is told when it is asked for.
+    // An end that nobody waits for is told when something is to go on.
     assert_eq!(session.stopped(Stop::Exited(1, 3), &mut target), b"");
+    assert_eq!(ask(&mut session, &mut target, b"vCont;c"), b"W03;process:1");
     assert_eq!(ask(&mut session, &mut target, b"?"), b"W03;process:1");
     ask(&mut session, &mut target, b"vCont;c");
     assert_eq!(bodies(&session.stopped(Stop::Killed(1, 9), &mut target)), [b"X09;process:1".to_vec()]);
@@ -248,6 +263,8 @@ fn files_of_the_guest_are_read() {
         ("vFile:pread:3,100,100", "F0;"),
         ("vFile:pread:4,1,0", "F-1,9"),
         ("vFile:close:3", "F0"),
+        ("vFile:readlink:2f61", "F6;target"),
+        ("vFile:readlink:2f62", "F-1,16"),
         ("vFile:unlink:2f61", "F-1,58"),
         ("vFile:what:1", ""),
     ]);
@@ -281,4 +298,31 @@ fn what_was_sent_last_is_sent_again() {
     let (mut session, mut target) = (Session::default(), Fake::default());
     assert_eq!(session.feed(b"$qC#b4-", &mut target), b"+$QCp1.1#94$QCp1.1#94");
     assert_eq!(session.feed(b"$qC#b5", &mut target), b"-");
+}
+
+#[test]
+fn system_calls_are_caught_by_number() {
+    let (mut session, mut target) = (Session::default(), Fake::default());
+    assert_eq!(ask(&mut session, &mut target, b"QCatchSyscalls:1;27;3b"), b"OK");
+    assert_eq!(target.caught, Caught::These(vec![0x27, 0x3b]));
+    assert!(target.caught.has(0x27) && !target.caught.has(0x28));
+    assert_eq!(ask(&mut session, &mut target, b"QCatchSyscalls:1"), b"OK");
+    assert_eq!(target.caught, Caught::All);
+    assert_eq!(ask(&mut session, &mut target, b"QCatchSyscalls:0"), b"OK");
+    assert_eq!(target.caught, Caught::Nothing);
+    assert_eq!(ask(&mut session, &mut target, b"QCatchSyscalls:1;x"), b"E01");
+    assert_eq!(ask(&mut session, &mut target, b"QCatchSyscalls:2"), b"E01");
+    for (reason, word) in [(Reason::CallBegins(0x3b), "syscall_entry:3b"), (Reason::CallEnds(1), "syscall_return:1")] {
+        ask(&mut session, &mut target, b"vCont;c");
+        let told = bodies(&session.stopped(Stop::Thread(FIRST, 5, reason), &mut target));
+        assert_eq!(told, [format!("T05{word};thread:p1.1;").into_bytes()]);
+    }
+}
+
+#[test]
+fn a_gdb_says_which_events_it_knows() {
+    let (mut session, mut target) = (Session::default(), Fake::default());
+    let answer = ask(&mut session, &mut target, b"qSupported:multiprocess+;fork-events+;swbreak+");
+    assert!(String::from_utf8_lossy(&answer).contains(";fork-events+;exec-events+"));
+    assert_eq!(target.events, Events { forks: true, execs: false });
 }

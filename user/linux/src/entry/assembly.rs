@@ -30,6 +30,7 @@ use core::arch::naked_asm;
 use core::mem::offset_of;
 use core::sync::atomic::Ordering;
 use nacre_abi::call::FOREIGN_NUMBER_SHIFT;
+use nacre_nest::library::{self, ENTRIES_MAGIC, SCRATCH};
 use nacre_nest::plan::REFLECTED;
 pub use crate::abi::registers::Frame;
 
@@ -95,6 +96,14 @@ macro_rules! pop_rest {
     };
 }
 
+/// The list that debuggers look for, `nacre_nest::library::ENTRIES`, and the way in for faults.
+macro_rules! before_entry {
+    () => {
+        ".p2align 4; .long 0x4e616567, nacre_look - nacre_foreign_entry, nacre_site_quick - nacre_foreign_entry; .long nacre_site_quick_next - nacre_foreign_entry, nacre_site_call - nacre_foreign_entry; .long nacre_site_call_next - nacre_foreign_entry, nacre_leave_whole - nacre_foreign_entry, 0; .p2align 4; jmp 6f; .p2align 4"
+    };
+}
+const _: () = assert!(ENTRIES_MAGIC == 0x4e61_6567);
+
 /// Entry points at fixed distances.
 ///
 /// A thread continues [`REFLECTED`] bytes before the place where system calls continue, after a
@@ -107,7 +116,7 @@ extern "C" fn entries() {
         ".globl nacre_quick_start, nacre_quick_end, nacre_leave_start, nacre_leave_end, nacre_signal_entry, nacre_leave_whole",
         ".globl nacre_look, nacre_enter, nacre_foreign_entry",
         // An answer that is known: without a frame, and without the lock.
-        ".p2align 4; jmp 6f; .p2align 4",
+        before_entry!(),
         "nacre_foreign_entry: nacre_quick_start: dec dword ptr gs:[{countdown}]; js nacre_sampled",
         "nacre_look: mov rcx, rax; shr rcx, {number}; cmp ecx, {quick_count}; jae 2f",
         "mov ecx, gs:[{quick} + rcx * 4]; test ecx, ecx; jns 7f",
@@ -168,10 +177,10 @@ extern "C" fn entries() {
 #[unsafe(naked)]
 extern "C" fn other_entries() {
     naked_asm!(
-        ".globl nacre_site_call, nacre_site_quick, nacre_site_quick_end, nacre_sampled",
-        "nacre_site_quick: mov gs:[{scratch}], rsp; mov rsp, gs:[{stack_top}]; pushfq; pop r11; mov rsp, gs:[{scratch}]; jmp nacre_look",
+        ".globl nacre_site_call, nacre_site_quick, nacre_site_quick_end, nacre_sampled, nacre_site_quick_next, nacre_site_call_next",
+        "nacre_site_quick: mov gs:[{scratch}], rsp; nacre_site_quick_next: mov rsp, gs:[{stack_top}]; pushfq; pop r11; mov rsp, gs:[{scratch}]; jmp nacre_look",
         "nacre_site_quick_end:",
-        "nacre_site_call: mov rcx, rsp; mov rsp, gs:[{stack_top}]; push rcx; pushfq; push rax; jmp nacre_enter",
+        "nacre_site_call: mov rcx, rsp; nacre_site_call_next: mov rsp, gs:[{stack_top}]; push rcx; pushfq; push rax; jmp nacre_enter",
         "nacre_sampled: mov rcx, rsp; mov rsp, gs:[{stack_top}]; push rcx; push r11; push rax",
         push_rest!(),
         "cld; mov rdi, rsp; mov rsi, gs:[{stack_top}]; call {sampled}; jmp nacre_leave_start",
@@ -211,6 +220,8 @@ unsafe extern "C" fn enter_with(frame: &Frame) -> ! {
 static ENTRIES: [extern "C" fn(); 2] = [entries, other_entries];
 /// The way in that begins before the place where system calls continue ends at that place.
 const _: () = assert!(REFLECTED == 16);
+/// Debuggers find the entries before that way in, and write what the entry writes first.
+const _: () = assert!(library::ENTRIES == REFLECTED + 32 && SCRATCH == offset_of!(Block, scratch) as u64);
 
 /// Sets up what the library stands on and prepares the process; the program's entry point.
 #[cfg(target_os = "none")]
