@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -165,8 +166,30 @@ static void take(const char *kind) {
     while (1) pause();
 }
 
+static long free_memory(void) {
+    struct sysinfo now;
+    return sysinfo(&now) ? 0 : (long)(now.freeram * now.mem_unit);
+}
+
+/* Waits until there is nearly as much memory as before; in vain if somebody keeps what the greedy
+   one had. */
+static void wait_for(long before, const char *kind) {
+    struct sysinfo now;
+    sysinfo(&now);
+    long least = before - (long)(now.totalram * now.mem_unit / 8);
+    for (int try = 0; free_memory() < least && try < 500; try++) usleep(20000);
+    if (free_memory() < least) {
+        printf("%s: %ld KiB were free, and %ld are\n", kind, before >> 10, free_memory() >> 10);
+        failures++;
+    }
+}
+
 int main(int count, char **words) {
     if (count == 3 && !strcmp(words[1], "take")) take(words[2]);
-    for (int word = 1; word < count; word++) attack(words[word]);
+    for (int word = 1; word < count; word++) {
+        long before = free_memory();
+        attack(words[word]);
+        wait_for(before, words[word]);
+    }
     return failures != 0;
 }

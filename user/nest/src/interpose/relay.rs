@@ -155,7 +155,7 @@ impl<W: Interposer> Relay<W> {
                 continue;
             }
             let is_last = self.idle.fetch_sub(1, Ordering::Relaxed) == 1;
-            let is_alone = is_last && !self.hire(self.staff.hire);
+            let is_alone = is_last && !is_brief(&received) && !self.hire(self.staff.hire);
             let is_quick = self.is_quick(&received);
             let answer = if is_alone && self.may_wait(&received) || !is_quick && !gate::is_open() && self.is_refused(&received) {
                 destroy(&desk.request_slots[..received.references()]);
@@ -474,6 +474,13 @@ impl<W: Interposer> Relay<W> {
             _ => nacre_rt::exit::exit_by_signal(status & 0x7f),
         }
     }
+}
+
+/// Returns true for news of the kernel's: whatever comes of them waits for nobody. Many come at
+/// once when a process ends, and a worker hired for each would keep what the process had.
+#[cold]
+fn is_brief(received: &Received) -> bool {
+    received.notification().is_some_and(|bits| bits & !KERNEL_BITS == 0)
 }
 
 /// Returns true if the original leads nowhere, or went while it was asked.
