@@ -2,8 +2,10 @@
 //! with the same clock.
 
 mod aims;
+pub mod arguments;
 mod calls;
 mod chart;
+mod freeze;
 pub mod linux;
 mod memory;
 mod page;
@@ -18,7 +20,7 @@ use std::time::{Duration, Instant};
 use crate::boot::files::Files;
 use crate::boot::guest::Guest;
 use crate::builds::{self, Products, Program};
-use crate::cli::{BenchArguments, GuestArguments, MachineArguments};
+use crate::cli::{GuestArguments, MachineArguments};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::json;
 use crate::rings::describe;
@@ -29,6 +31,7 @@ use crate::session::capture::{Captured, capture};
 use crate::session::machine::qemu_version;
 use crate::session::terminal::Facts;
 use crate::tree::Tree;
+use arguments::BenchArguments;
 use page::Page;
 use table::{Figures, Table};
 
@@ -52,6 +55,11 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
     if let Some(name) = &arguments.memory {
         println!("{}", memory::measure(tree, &products, name)?);
         return Ok(0);
+    }
+    if let Some(most) = arguments.freeze {
+        let table = freeze::measure(tree, &products, most)?;
+        print!("{table}");
+        return if arguments.write { page::put_kept(tree, &table.to_string()).map(|()| 0) } else { Ok(0) };
     }
     let Some(program) = products.program("measure") else {
         return Err(Failure::new(Class::NotFound, "the tree has no program to measure with (bench/measure)"));

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::control::arguments::{EXEC_EXAMPLES, ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, MOVE_EXAMPLES, MoveArguments, PsArguments, THAW_EXAMPLES};
+use crate::bench::arguments::BenchArguments;
+use crate::control::arguments::{EXEC_EXAMPLES, ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, MOVE_EXAMPLES, MoveArguments, PsArguments, StatsArguments, THAW_EXAMPLES};
 use crate::failure::STATUSES;
 use crate::lint::arguments::LintArguments;
 use crate::store;
@@ -60,6 +61,8 @@ pub enum Task {
     Thaw(ThawArguments),
     /// List the machines that run, and the monitors and processes in them
     Ps(PsArguments),
+    /// Show what the monitors of a running machine count: messages, faults, pauses
+    Stats(StatsArguments),
     /// Freeze a running environment (one below `checkpoint`) into an image
     Freeze(FreezeArguments),
     /// Move a running environment (one below `checkpoint`) to where `receive` waits for it
@@ -355,38 +358,6 @@ pub enum Ring {
     Discs,
     /// Debian's kernel in guest machines, alone and between monitors
     Guests,
-}
-
-/// Arguments of `bench`.
-#[derive(Args, Debug)]
-pub struct BenchArguments {
-    /// Also write the figures as JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Also draw a chart
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// Measure Nacre alone
-    #[arg(long)]
-    pub no_linux: bool,
-    /// Print only the table of what Linux's calls cost; with NAMEs, only their rows (see
-    /// `bench/calls`)
-    #[arg(long, value_name = "NAME", num_args = 0..)]
-    pub calls: Option<Vec<String>>,
-    /// Print only how costs grow with the number of things; with NAMEs, only their rows (see
-    /// `bench/scale`)
-    #[arg(long, value_name = "NAME", num_args = 0.., conflicts_with = "calls")]
-    pub scale: Option<Vec<String>>,
-    /// Print only the table of programs on paged memory; with NAME, only rows whose names
-    /// contain it
-    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
-    pub memory: Option<String>,
-    /// Also write the figures into the tree's page doc/performance.md
-    #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale", "memory"])]
-    pub write: bool,
-    /// Show QEMU's command lines
-    #[arg(long)]
-    pub debug: bool,
 }
 
 /// Arguments of `latency`.

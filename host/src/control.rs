@@ -8,4 +8,5 @@ pub mod fork;
 pub mod image;
 pub mod log;
 pub mod names;
+pub mod stats;
 pub mod tasks;

@@ -35,7 +35,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use cli::{Cli, Task};
-use control::{exec, fork, image, log, tasks};
+use control::{exec, fork, image, log, stats, tasks};
 use failure::{Class, Outcome};
 use moving::{receive, send};
 use tree::Tree;
@@ -62,6 +62,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
         Task::Completions(arguments) => return describe::completions(arguments),
         Task::Man(arguments) => return describe::manual_pages(arguments),
         Task::Ps(arguments) => return tasks::ps(arguments),
+        Task::Stats(arguments) => return stats::stats(arguments),
         Task::Freeze(arguments) => return tasks::freeze(arguments),
         Task::Move(arguments) => return send::send(arguments),
         Task::Fork(arguments) => return fork::fork(arguments),

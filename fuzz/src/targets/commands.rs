@@ -98,6 +98,7 @@ fn texts(bytes: &[u8]) {
     assert!(taken <= bytes.len(), "frames hold more than came");
     let line = Record { path: "0/1", kind: "process", name: bytes, ..Record::default() }.line();
     let count = |wanted: u8| line.iter().filter(|byte| **byte == wanted).count();
-    assert_eq!((count(b'\n'), count(b'\t'), line.last()), (1, 5, Some(&b'\n')), "a record is a line of six fields");
+    assert_eq!((count(b'\n'), count(b'\t'), line.last()), (1, 6, Some(&b'\n')), "a record is a line of seven fields");
     assert!(record::within("2", bytes).split(|byte| *byte == b'\n').all(|line| line.is_empty() || line.starts_with(b"2/")), "a line is in its place");
+    assert!(record::within_seat(3, bytes).split(|byte| *byte == b'\n').all(|line| line.is_empty() || line.starts_with(b"0/3")), "a line is in its seat's place");
 }

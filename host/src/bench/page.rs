@@ -37,7 +37,11 @@ pub struct Page<'a> {
 impl Page<'_> {
     /// Writes the page into the tree.
     pub fn write(&self, tree: &Tree) -> Outcome<()> {
-        fs::write(tree.path(PAGE), self.text()).context(Class::File, || format!("cannot write {PAGE}"))
+        // The section that another command writes stays.
+        let before = fs::read_to_string(tree.path(PAGE)).unwrap_or_default();
+        let kept = section_of(&before).trim_end();
+        let text = if kept.is_empty() { self.text() } else { format!("{}\n{kept}\n", self.text()) };
+        fs::write(tree.path(PAGE), text).context(Class::File, || format!("cannot write {PAGE}"))
     }
 
     fn text(&self) -> String {
@@ -82,6 +86,33 @@ impl Page<'_> {
             ["independent round trips on two processors, best trials".to_string(), scaling, format!("{SCALING_AIM}{reached}")],
         ];
         table(&["figure", "measured", "aim"], rows.into_iter().map(Vec::from))
+    }
+}
+
+/// Heading of the section that `./nacre bench --freeze --write` writes alone.
+const KEPT: &str = "Freezing and copying";
+
+/// Puts a table into the page, in place of the one of that section before.
+pub fn put_kept(tree: &Tree, table: &str) -> Outcome<()> {
+    let cannot = || format!("cannot write {PAGE}");
+    let page = fs::read_to_string(tree.path(PAGE)).context(Class::File, cannot)?;
+    fs::write(tree.path(PAGE), replaced(&page, &format!("## {KEPT}\n\n{table}"))).context(Class::File, cannot)
+}
+
+/// The section of a page that is kept; empty if there is none.
+fn section_of(page: &str) -> &str {
+    let Some(start) = page.find(&format!("## {KEPT}\n")) else { return "" };
+    let end = page[start + 3..].find("\n## ").map_or(page.len(), |next| start + 3 + next + 1);
+    &page[start..end]
+}
+
+fn replaced(page: &str, section: &str) -> String {
+    match section_of(page) {
+        "" => format!("{}\n\n{section}", page.trim_end()),
+        old => {
+            let rest = if page.ends_with(old) { "" } else { "\n" };
+            page.replace(old, &format!("{section}{rest}"))
+        }
     }
 }
 
@@ -134,6 +165,19 @@ mod tests {
         let page = fs::read_to_string(root.join(PAGE)).unwrap();
         for name in aims::names().map(|name| format!("| `{name}` |")).chain(super::super::calls::names().map(|name| format!("| {name} |"))) {
             assert!(page.contains(&name), "{PAGE} has no row {name}: `./nacre bench --write` renews it");
+        }
+    }
+
+    #[test]
+    fn the_section_takes_the_place_of_the_one_before() {
+        let section = "## Freezing and copying\n\nnew\n";
+        for (page, expected) in [
+            ("# P\n\n## A\n\na\n", "# P\n\n## A\n\na\n\n## Freezing and copying\n\nnew\n"),
+            ("# P\n\n## Freezing and copying\n\nold\n", "# P\n\n## Freezing and copying\n\nnew\n"),
+            ("# P\n\n## Freezing and copying\n\nold\n\n## B\n\nb\n", "# P\n\n## Freezing and copying\n\nnew\n\n## B\n\nb\n"),
+        ] {
+            assert_eq!(replaced(page, section), expected);
+            assert_eq!(replaced(&replaced(page, section), section), expected);
         }
     }
 }

@@ -37,6 +37,17 @@ pub struct PsArguments {
     pub json: bool,
 }
 
+/// Arguments of `stats`.
+#[derive(Args, Debug)]
+pub struct StatsArguments {
+    /// The machine
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `freeze`.
 #[derive(Args, Debug)]
 pub struct FreezeArguments {

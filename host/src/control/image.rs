@@ -121,7 +121,7 @@ mod tests {
             command: vec![b"sh\x1b".to_vec(), b"-c".to_vec()],
             size: 4096,
             ports: vec![Some(Port::Outside(Origin::File(b"/etc/x".to_vec(), 0, 0)))],
-            changes: vec![Change { path: b"/tmp/y".to_vec(), mode: 0o100644, contents: vec![1, 2] }],
+            changes: vec![Change { path: b"/tmp/y".to_vec(), mode: 0o100644, contents: vec![1, 2], ..Change::default() }],
             ..Facts::default()
         };
         Writer::new(|part: &[u8]| { bytes.extend_from_slice(part); Ok(()) }, &facts).and_then(Writer::end).unwrap();

@@ -21,29 +21,46 @@ const LIST_PATIENCE: Duration = Duration::from_secs(10);
 /// Time that a machine has for the whole of its list.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
 
-/// A line of a machine's list, by its fields: path, kind, name, state, bytes, nanoseconds.
-struct Row(Vec<String>);
+/// A line of a machine's list, by its fields: path, kind, name, state, bytes, nanoseconds, figures.
+pub(super) struct Row(pub(super) Vec<String>);
 
 impl Row {
-    fn field(&self, number: usize) -> &str {
+    pub(super) fn field(&self, number: usize) -> &str {
         self.0.get(number).map_or("", String::as_str)
     }
 
-    /// Place of the outermost environment that this line belongs to: copies tell theirs in any
-    /// order.
-    fn place(&self) -> (u64, u64) {
-        let outermost = self.field(0).split('/').next().unwrap_or_default();
-        let (original, copy) = outermost.split_once('.').unwrap_or((outermost, "0"));
-        (original.parse().unwrap_or(u64::MAX), copy.parse().unwrap_or(u64::MAX))
+    /// Number of monitors and processes that it is in.
+    pub(super) fn depth(&self) -> usize {
+        self.field(0).matches('/').count()
+    }
+
+    /// Counts of a monitor's work. What is none is left out: the guest is not trusted.
+    pub(super) fn figures(&self) -> Vec<(&str, u64)> {
+        let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+        let figure = |text: &'_ str| text.split_once('=').and_then(|(name, count)| Some((name.len(), count.parse().ok()?)));
+        self.field(6).split(' ').filter_map(|text| figure(text).map(|(end, count)| (&text[..end], count))).filter(|(name, _)| is_name(name)).collect()
+    }
+
+    /// Returns the figures as JSON.
+    pub(super) fn figures_json(&self) -> String {
+        let all: Vec<String> = self.figures().iter().map(|(name, count)| format!("{}:{count}", quote(name))).collect();
+        format!("{{{}}}", all.join(","))
+    }
+
+    /// Place in the tree, by numbers: those of all that it is in, and its own. Copies have another
+    /// behind theirs. Monitors tell what they run, and only then what is within that.
+    fn place(&self) -> Vec<(u64, u64)> {
+        let number = |text: &str| text.parse().unwrap_or(u64::MAX);
+        self.field(0).split('/').map(|step| step.split_once('.').map_or((number(step), 0), |(original, copy)| (number(original), number(copy)))).collect()
     }
 }
 
 /// A machine and what is in it.
-struct Listed {
-    name: String,
-    about: About,
-    rows: Vec<Row>,
-    is_whole: bool,
+pub(super) struct Listed {
+    pub(super) name: String,
+    pub(super) about: About,
+    pub(super) rows: Vec<Row>,
+    pub(super) is_whole: bool,
 }
 
 /// Lists the machines that run, and the environments in them.
@@ -66,7 +83,8 @@ pub fn ps(arguments: &PsArguments) -> Outcome<i32> {
     Ok(0)
 }
 
-fn list(name: &str) -> Outcome<Listed> {
+/// Asks a machine what is in it.
+pub(super) fn list(name: &str) -> Outcome<Listed> {
     let mut text = Collected::new(Some(LIST_LIMIT));
     let (about, errno) = ask(name, (COMMAND_LIST, 0, b""), Some(LIST_PATIENCE), |bytes| text.take(bytes))?;
     let text = String::from_utf8_lossy(&text.bytes);
@@ -76,7 +94,7 @@ fn list(name: &str) -> Outcome<Listed> {
 }
 
 /// A field without what would move the cursor: the guest is not trusted.
-fn plain(field: &str) -> String {
+pub(super) fn plain(field: &str) -> String {
     field.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
@@ -85,7 +103,7 @@ fn to_table(all: &[Listed]) -> String {
     for listed in all {
         text += &format!("{:<16} {:<5} {:>9} {:>9}  {}\n", listed.name, "", "", "", plain(&listed.about.command.join(" ")));
         for row in &listed.rows {
-            let depth = row.field(0).matches('/').count();
+            let depth = row.depth();
             let own = row.field(0).rsplit('/').next().unwrap_or_default();
             let what = if row.field(1) == "process" { format!("{own} {}", row.field(2)) } else { row.field(2).to_string() };
             let copy = if row.field(1) == "copy" { row.field(0).rsplit_once('.').map(|(_, number)| format!("{}.{number}", listed.name)) } else { None };
@@ -98,7 +116,7 @@ fn to_table(all: &[Listed]) -> String {
     text
 }
 
-fn bytes(field: &str) -> String {
+pub(super) fn bytes(field: &str) -> String {
     match field.parse::<u64>() {
         Ok(bytes) if bytes >= 10 << 20 => format!("{}M", bytes >> 20),
         Ok(bytes) => format!("{}K", bytes >> 10),
@@ -106,7 +124,7 @@ fn bytes(field: &str) -> String {
     }
 }
 
-fn seconds(field: &str) -> String {
+pub(super) fn seconds(field: &str) -> String {
     field.parse::<u64>().map_or(String::new(), |nanoseconds| format!("{:.2}s", nanoseconds as f64 / 1e9))
 }
 
@@ -120,8 +138,8 @@ fn machine_json(listed: &Listed) -> String {
     let number = |field: &str| field.parse::<u64>().map_or("null".to_string(), |number| number.to_string());
     let row = |row: &Row| {
         format!(
-            "{{\"path\":{},\"kind\":{},\"name\":{},\"state\":{},\"memory\":{},\"cpu_ns\":{}}}",
-            quote(row.field(0)), quote(row.field(1)), quote(row.field(2)), quote(row.field(3)), number(row.field(4)), number(row.field(5))
+            "{{\"path\":{},\"kind\":{},\"name\":{},\"state\":{},\"memory\":{},\"cpu_ns\":{},\"figures\":{}}}",
+            quote(row.field(0)), quote(row.field(1)), quote(row.field(2)), quote(row.field(3)), number(row.field(4)), number(row.field(5)), row.figures_json()
         )
     };
     let rows: Vec<String> = listed.rows.iter().map(row).collect();
@@ -206,7 +224,7 @@ mod tests {
     use super::*;
 
     fn listed() -> Listed {
-        let rows = ["0\tmonitor\tprocess\t\t2097152\t-", "0/1\tprocess\tsh \x1b[2J\tS\t-\t1500000000"];
+        let rows = ["0\tmonitor\tprocess\t\t2097152\t-\tprocesses=1", "0/1\tprocess\tsh \x1b[2J\tS\t-\t1500000000"];
         let rows = rows.iter().map(|line| Row(line.split('\t').map(plain).collect())).collect();
         Listed { name: "web".to_string(), about: About { pid: 4, number: 1, command: vec!["process".to_string(), "sh".to_string()] }, rows, is_whole: true }
     }
@@ -222,17 +240,17 @@ mod tests {
 
     #[test]
     fn copies_are_shown_by_name_and_apart() {
-        let lines = ["0\tmonitor\tcheckpoint\t\t-\t-", "0.10\tcopy\tcheckpoint\t\t-\t-", "0.2\tcopy\tcheckpoint\t\t-\t-", "0/0\tmonitor\tprocess\t\t-\t-"];
+        let lines = ["0\tmonitor\tcheckpoint\t\t-\t-", "0/2\tprocess\tsh\t\t-\t-", "0/10\tprocess\tsh\t\t-\t-", "0/2/0\tmonitor\ttrace\t\t-\t-", "0.10\tcopy\tcheckpoint\t\t-\t-", "0.2\tcopy\tcheckpoint\t\t-\t-", "0/0\tmonitor\tprocess\t\t-\t-"];
         let mut rows: Vec<Row> = lines.iter().map(|line| Row(line.split('\t').map(plain).collect())).collect();
         rows.sort_by_key(Row::place);
-        assert_eq!(rows.iter().map(|row| row.field(0)).collect::<Vec<_>>(), ["0", "0/0", "0.2", "0.10"]);
+        assert_eq!(rows.iter().map(|row| row.field(0)).collect::<Vec<_>>(), ["0", "0/0", "0/2", "0/2/0", "0/10", "0.2", "0.10"]);
         let text = to_table(&[Listed { rows, ..listed() }]);
-        assert!(text.lines().nth(4).is_some_and(|line| line.starts_with("web.2 ")), "{text}");
+        assert!(text.lines().nth(7).is_some_and(|line| line.starts_with("web.2 ")), "{text}");
     }
 
     #[test]
     fn json_has_every_field() {
         let text = to_json(&[listed()]);
-        assert!(text.contains("\"path\":\"0/1\",\"kind\":\"process\",\"name\":\"sh ?[2J\",\"state\":\"S\",\"memory\":null,\"cpu_ns\":1500000000"), "{text}");
+        assert!(text.contains("\"path\":\"0/1\",\"kind\":\"process\",\"name\":\"sh ?[2J\",\"state\":\"S\",\"memory\":null,\"cpu_ns\":1500000000,\"figures\":{}"), "{text}");
     }
 }

@@ -71,6 +71,8 @@ impl Arena {
         let more = (end - self.present).max(step.min(self.size - self.present));
         self.memory.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         self.memory.push(Segment::map(self.start() + self.present, more, Rights::OBJECTS.union(Rights::EXECUTE))?);
+        // From then on it is known which pages were touched.
+        nacre_sys::memory::clear(self.start() + self.present, more)?;
         self.present += more;
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! Files that an environment has made, changed or removed: which they are, and what is in them.
 
 use crate::origin::join;
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
-use nacre_proto::flags::{AT_SYMLINK_NOFOLLOW, O_CREAT, O_NOFOLLOW, O_RDONLY, O_TRUNC, O_WRONLY, S_IFDIR, S_IFLNK, S_IFREG};
+use nacre_proto::flags::{AT_SYMLINK_NOFOLLOW, O_CREAT, O_NOFOLLOW, O_RDONLY, O_TRUNC, O_WRONLY, S_IFDIR, S_IFIFO, S_IFLNK, S_IFREG, S_IFSOCK};
 use nacre_proto::structures::Status;
 use nacre_proto::{Errno, directory, file};
 use nacre_snapshot::image::Change;
@@ -24,7 +24,13 @@ const PART: usize = 16384;
 pub struct Changes {
     paths: BTreeSet<Vec<u8>>,
     is_incomplete: bool,
+    /// Inode numbers that the environment knows, by those that files have here.
+    inodes: BTreeMap<u64, u64>,
 }
+
+/// Added to the number of a file that came here after the environment and has a number which that
+/// knows another file by.
+const SECOND: u64 = 1 << 40;
 
 impl Changes {
     /// A path is changed, relative to a directory of this path.
@@ -35,9 +41,31 @@ impl Changes {
         }
     }
 
-    /// Takes over the paths of an image.
-    pub fn take_over(&mut self, changes: &[Change]) {
+    /// Takes over the paths of an image, whose files were made here.
+    pub fn take_over(&mut self, files: Reference, changes: &[Change]) {
         self.paths.extend(changes.iter().map(|change| change.path.clone()));
+        for change in changes.iter().filter(|change| change.mode != 0) {
+            if let Some(status) = status(files, &change.path) {
+                self.inodes.insert(status.inode, change.inode);
+            }
+        }
+    }
+
+    /// The number by which the environment knows a file that has this inode number here.
+    pub fn inode(&self, here: u64) -> u64 {
+        match self.inodes.get(&here) {
+            Some(known) => *known,
+            None if self.inodes.values().any(|known| *known == here) => here | SECOND,
+            None => here,
+        }
+    }
+
+    /// Puts the number by which the environment knows a file into its status.
+    pub fn translate(&self, bytes: &mut [u8]) {
+        if let Some(status) = Status::from_bytes(bytes).filter(|_| !self.inodes.is_empty()) {
+            let status = Status { inode: self.inode(status.inode), ..status };
+            bytes.iter_mut().zip(status.to_bytes()).for_each(|(place, byte)| *place = byte);
+        }
     }
 
     /// Returns true if there were too many to remember, or some could not be named.
@@ -48,20 +76,24 @@ impl Changes {
     /// Returns the files at the paths now, each directory before what lies in it, and the number of
     /// those that cannot be kept: special files, and those that are too large or may not be read.
     pub fn collect(&self, files: Reference) -> (Vec<Change>, usize) {
-        let found: Vec<Change> = self.paths.iter().filter_map(|path| look(files, path)).collect();
+        let mut found: Vec<Change> = self.paths.iter().filter_map(|path| look(files, path)).collect();
+        found.iter_mut().for_each(|change| change.inode = self.inode(change.inode));
         let missing = self.paths.len() - found.len();
         (found, missing)
     }
 }
 
-fn look(files: Reference, path: &[u8]) -> Option<Change> {
+/// Status of a file; none if it is not there.
+fn status(files: Reference, path: &[u8]) -> Option<Status> {
     let mut bytes = [0; Status::SIZE];
-    let gone = Change { path: path.to_vec(), mode: 0, contents: Vec::new() };
-    if directory::status_at(files, AT_SYMLINK_NOFOLLOW, path, &mut bytes[..]).is_err() {
-        return Some(gone);
-    }
-    let mode = Status::from_bytes(&bytes)?.mode;
-    let contents = match mode & KIND {
+    directory::status_at(files, AT_SYMLINK_NOFOLLOW, path, &mut bytes[..]).ok()?;
+    Status::from_bytes(&bytes)
+}
+
+fn look(files: Reference, path: &[u8]) -> Option<Change> {
+    let gone = Change { path: path.to_vec(), ..Change::default() };
+    let Some(found) = status(files, path) else { return Some(gone) };
+    let contents = match found.mode & KIND {
         S_IFREG => {
             let opened = directory::open(files, O_RDONLY | O_NOFOLLOW, 0, path).ok()?.file;
             read_whole(opened.handle(), MAX_CONTENTS)?
@@ -72,10 +104,11 @@ fn look(files: Reference, path: &[u8]) -> Option<Change> {
             target.truncate(size);
             target
         }
-        S_IFDIR => Vec::new(),
+        S_IFDIR | S_IFIFO | S_IFSOCK => Vec::new(),
         _ => return None,
     };
-    Some(Change { mode, contents, ..gone })
+    let Status { mode, inode, uid, gid, atime_sec, atime_nsec, mtime_sec, mtime_nsec, .. } = found;
+    Some(Change { mode, inode, owner: [uid, gid], times: [atime_sec, atime_nsec, mtime_sec, mtime_nsec], contents, ..gone })
 }
 
 /// Makes the files of an image as they were. Returns the number of those that could not be made.
@@ -86,7 +119,17 @@ pub fn apply(files: Reference, changes: &[Change]) -> usize {
             let _ = directory::remove(files, 1, &change.path[..]);
         }
     });
-    changes.iter().filter(|change| change.mode != 0 && make(files, change).is_err()).count()
+    let missing = changes.iter().filter(|change| change.mode != 0 && make(files, change).is_err()).count();
+    // Those of a directory change with what is made in it.
+    changes.iter().filter(|change| change.mode != 0).for_each(|change| set_facts(files, change));
+    missing
+}
+
+/// Gives a file its owner and times, as far as that is allowed.
+fn set_facts(files: Reference, change: &Change) {
+    let (path, [atime, atime_rest, mtime, mtime_rest]) = (&change.path[..], change.times);
+    let _ = directory::set_owner_at(files, change.owner[0], change.owner[1], AT_SYMLINK_NOFOLLOW, path);
+    let _ = directory::set_times_at(files, atime, atime_rest, mtime, mtime_rest, AT_SYMLINK_NOFOLLOW, path);
 }
 
 fn make(files: Reference, change: &Change) -> Result<(), Errno> {
@@ -101,6 +144,10 @@ fn make(files: Reference, change: &Change) -> Result<(), Errno> {
             let both = [&change.contents[..], path].concat();
             directory::symbolic_link(files, change.contents.len() as u64, &both[..])?;
             return Ok(());
+        }
+        kind @ (S_IFIFO | S_IFSOCK) => {
+            let _ = directory::remove(files, 0, path);
+            directory::make_node(files, kind | mode, 0, path)?;
         }
         _ => {
             let opened = directory::open(files, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode, path)?.file;
@@ -143,4 +190,21 @@ pub fn write_whole(file: Reference, contents: &[u8]) -> Result<(), Errno> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_keep_their_numbers_and_no_two_have_one() {
+        let changes = Changes { inodes: BTreeMap::from([(7, 9), (8, 7)]), ..Changes::default() };
+        assert_eq!([7, 8, 9, 10].map(|here| changes.inode(here)), [9, 7, 9 | SECOND, 10]);
+        let mut bytes = Status { inode: 7, size: 3, ..Status::default() }.to_bytes();
+        changes.translate(&mut bytes);
+        assert_eq!(Status::from_bytes(&bytes), Some(Status { inode: 9, size: 3, ..Status::default() }));
+        let mut short = [1; 8];
+        changes.translate(&mut short);
+        assert_eq!(short, [1; 8]);
+    }
 }

@@ -11,6 +11,7 @@ use core::cell::RefCell;
 use nacre_control::attendance::Told;
 use nacre_control::record::{self, HELD};
 use nacre_control::{Attendance, Command, Record, Seats};
+use nacre_nest::attending;
 use nacre_proto::flags::COMMAND_LIST;
 use nacre_proto::{Errno, Request, control};
 use nacre_sys::{OwnedReference, PortSet, Reference};
@@ -123,12 +124,12 @@ impl Commands {
 
 impl Outside {
     /// Lists the environment, and asks those within for the rest.
-    pub fn send_list(&mut self, command: Command) {
+    pub fn send_list(&mut self, command: Command, figures: &[(String, u64)]) {
         let memory = Some(self.arena.present());
         let (path, number) = (self.path(), command.number);
         let kind = if self.place == 0 { "monitor" } else { "copy" };
         let state = if self.is_held { HELD } else { "" };
-        let line = Record { path: &path, kind, name: b"checkpoint", state, memory, ..Record::default() }.line();
+        let line = Record { path: &path, kind, name: b"checkpoint", state, memory, time: if self.place == 0 { attending::time() } else { None }, figures }.line();
         match self.commands.desk.answer(number, &line) {
             Err(errno) => self.commands.end(number, errno),
             // Nobody within can answer now.

@@ -42,6 +42,7 @@ impl Images {
     /// that failed.
     pub fn write(&self, world: &mut World, ends: bool) -> Result<Figures, String> {
         let written = self.try_write(world, ends.then_some(0));
+        // It could be written, and not take its place.
         if written.is_err() && let Some(life) = world.lives.get_mut(&ORIGINAL) {
             life.release()?;
         }

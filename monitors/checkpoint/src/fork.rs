@@ -1,16 +1,14 @@
 //! Forking: copies of an environment that is stopped, made in the same machine.
 
 use crate::arena::Arena;
-use crate::freeze::{Stopped, contents, facts, frame, go_on_all, running, said, stop_all};
+use crate::freeze::{Stopped, facts, frame, go_on_all, running, said, stop_all};
 use crate::input::Input;
+use crate::pages::Pages;
 use crate::thaw::{build, start};
 use crate::world::World;
 use alloc::format;
 use alloc::string::{String, ToString};
-use alloc::vec;
 use alloc::vec::Vec;
-use nacre_abi::PAGE_SIZE;
-use nacre_snapshot::Access;
 use nacre_snapshot::check::check_facts;
 use nacre_snapshot::image::Facts;
 
@@ -51,6 +49,8 @@ pub fn fork(world: &mut World, of: u64, count: u64, input: Option<&[u8]>) -> Res
         destroy(world, &forked.copies);
         return Err(why);
     }
+    world.history.copies += count;
+    world.history.note(forked.ticks, forked.objects, forked.pages as u64);
     Ok(forked)
 }
 
@@ -77,8 +77,8 @@ fn copies(world: &mut World, of: u64, threads: &[u64], count: u64, input: Option
     let life = running(world, of)?;
     let mut facts = facts(life, threads)?;
     check_facts(&mut facts).map_err(said("the environment makes no sense"))?;
-    let pages = contents(&frame(&life.outside), &mut life.outside, &facts.objects);
-    let mut forked = Forked { copies: Vec::new(), objects: facts.objects.len(), pages: pages.len(), ticks: 0, lost: Vec::new() };
+    let pages = Pages::find(&frame(&life.outside), &mut life.outside, &facts.objects);
+    let mut forked = Forked { copies: Vec::new(), objects: facts.objects.len(), pages: pages.list().len(), ticks: 0, lost: Vec::new() };
     for _ in 0..count {
         let mut lost = Vec::new();
         match copy(world, of, &facts, &pages, input, &mut lost) {
@@ -94,16 +94,11 @@ fn copies(world: &mut World, of: u64, threads: &[u64], count: u64, input: Option
 }
 
 /// Makes one copy, which is stopped: its number.
-fn copy(world: &mut World, of: u64, facts: &Facts, pages: &[u64], input: Option<&[u8]>, lost: &mut Vec<String>) -> Result<u64, String> {
+fn copy(world: &mut World, of: u64, facts: &Facts, pages: &Pages, input: Option<&[u8]>, lost: &mut Vec<String>) -> Result<u64, String> {
     let place = (0..).find(|place| !world.is_taken(*place)).unwrap_or(0);
     let arena = Arena::take(place, facts.limit, facts.size, nacre_snapshot::table_pages(&facts.objects)).map_err(|errno| format!("no memory for {} KiB ({errno})", facts.size >> 10))?;
     let original = &mut running(world, of)?.outside;
-    let mut bytes = vec![0; PAGE_SIZE as usize];
-    for page in pages {
-        let from = original.arena.start() + page;
-        original.arena.read_page(from, &mut bytes);
-        arena.window(*page, PAGE_SIZE).and_then(|window| window.write(0, &bytes)).ok_or_else(|| "a page is not there".to_string())?;
-    }
+    pages.copy_to(&original.arena, &arena).ok_or_else(|| "a page is not there".to_string())?;
     let changes = original.changes.clone();
     let mut life = build(world, place, facts, &facts.objects, arena, lost)?;
     life.outside.changes = changes;

@@ -2,6 +2,7 @@
 
 use crate::life::Life;
 use crate::outside::{Outside, What};
+use crate::pages::Pages;
 use crate::world::{ORIGINAL, World};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -11,7 +12,7 @@ use nacre_abi::{ObjectType, PAGE_SIZE};
 use nacre_proto::flags::{CLOCK_MONOTONIC, CLOCK_REALTIME, SERVICE_CLOCK};
 use nacre_proto::{clock, parent};
 use nacre_snapshot::image::{Facts, Fault, PAGES_IN_CHUNK, Port, Waiting, Writer};
-use nacre_snapshot::{Frame, Object, Trouble};
+use nacre_snapshot::{Frame, Trouble};
 use nacre_sys::Reference;
 
 /// Says in words why a step failed.
@@ -109,16 +110,37 @@ pub struct Figures {
 /// it stands still for that command until [`Life::release`].
 pub fn freeze(world: &mut World, number: u64, holder: Option<u64>, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
     let (started, mut stopped) = (nacre_sys::clock::ticks(), Stopped::new());
-    let written = stop_all(world, &mut stopped).and_then(|()| {
+    let taken = stop_all(world, &mut stopped).and_then(|()| {
         let life = running(world, number)?;
-        write(life, stopped.get(&number).map_or(&[], |threads| &threads[..]), sink)
+        take(life, stopped.get(&number).map_or(&[], |threads| &threads[..]), holder.is_none())
     });
-    if let (Some(command), Ok(_), Some(life)) = (holder, &written, world.lives.get_mut(&number)) {
+    if let (Some(command), Ok(_), Some(life)) = (holder, &taken, world.lives.get_mut(&number)) {
         life.hold(command, stopped.remove(&number).unwrap_or_default());
     }
-    go_on_all(world, &stopped)?;
-    let (objects, pages, missing) = written?;
-    Ok(Figures { objects, pages, missing, ticks: nacre_sys::clock::ticks() - started })
+    let written = match taken {
+        Ok(taken) if taken.pages.are_copied() || holder.is_some() => {
+            go_on_all(world, &stopped)?;
+            let ticks = nacre_sys::clock::ticks() - started;
+            write(world, number, taken, sink).map(|figures| Figures { ticks, ..figures })
+        }
+        // Its pages are where it would write to them.
+        Ok(taken) => {
+            let written = write(world, number, taken, sink);
+            go_on_all(world, &stopped)?;
+            written.map(|figures| Figures { ticks: nacre_sys::clock::ticks() - started, ..figures })
+        }
+        Err(why) => {
+            go_on_all(world, &stopped)?;
+            Err(why)
+        }
+    };
+    if written.is_err() && holder.is_some() && let Some(life) = world.lives.get_mut(&number) {
+        life.release()?;
+    }
+    let figures = written?;
+    world.history.freezes += 1;
+    world.history.note(figures.ticks, figures.objects, figures.pages);
+    Ok(figures)
 }
 
 /// The environment with this number, if it has not ended and does not stand still for a command.
@@ -154,43 +176,49 @@ pub fn facts(life: &mut Life, running: &[u64]) -> Result<Facts, String> {
     })
 }
 
-fn write(life: &mut Life, running: &[u64], sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(usize, u64, usize), String> {
+/// All that an image is made of.
+struct Taken {
+    facts: Facts,
+    pages: Pages,
+    /// Number of changed files that are not in it.
+    missing: usize,
+}
+
+/// Reads out an environment that is stopped. If it is to go on before it is written, its pages are
+/// copied, as far as there is memory for that.
+fn take(life: &mut Life, running: &[u64], goes_on: bool) -> Result<Taken, String> {
     let mut facts = facts(life, running)?;
     let frame = frame(&life.outside);
     let outside = &mut life.outside;
-    let pages = contents(&frame, outside, &facts.objects);
+    let mut pages = Pages::find(&frame, outside, &facts.objects);
+    if goes_on {
+        pages.copy(&outside.arena);
+    }
     let (changes, missing) = outside.changes.collect(outside.files());
-    (facts.changes, facts.pages) = (changes, pages.len() as u64);
-    let count = facts.objects.len();
+    facts.changes = changes;
+    Ok(Taken { facts, pages, missing })
+}
+
+/// Writes an image. What runs meanwhile is served between its parts.
+fn write(world: &mut World, number: u64, taken: Taken, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
+    let Taken { mut facts, pages, missing } = taken;
+    let gone = || String::from("the program has ended");
+    let filled = pages.filled(&mut world.lives.get_mut(&number).ok_or_else(gone)?.outside.arena);
+    facts.pages = filled.len() as u64;
     let failed = |fault: Fault| format!("writing the image: {fault}");
     let mut writer = Writer::new(sink, &facts).map_err(failed)?;
     let mut bytes = alloc::vec![0; PAGES_IN_CHUNK * PAGE_SIZE as usize];
-    for some in pages.chunks(PAGES_IN_CHUNK) {
-        for (page, into) in some.iter().zip(bytes.chunks_exact_mut(PAGE_SIZE as usize)) {
-            nacre_snapshot::Access::read_page(&mut outside.arena, frame.start + page, into);
+    for some in filled.chunks(PAGES_IN_CHUNK) {
+        let arena = &mut world.lives.get_mut(&number).ok_or_else(gone)?.outside.arena;
+        for (place, into) in some.iter().zip(bytes.chunks_exact_mut(PAGE_SIZE as usize)) {
+            pages.read(*place, arena, into);
         }
-        writer.pages(some, &bytes[..some.len() * PAGE_SIZE as usize]).map_err(failed)?;
+        let distances: Vec<u64> = some.iter().filter_map(|place| pages.list().get(*place).copied()).collect();
+        writer.pages(&distances, &bytes[..some.len() * PAGE_SIZE as usize]).map_err(failed)?;
+        world.serve_all()?;
     }
     writer.end().map_err(failed)?;
-    Ok((count, pages.len() as u64, missing))
-}
-
-/// The pages that hold anything but zeros, by their distances.
-pub fn contents(frame: &Frame, outside: &mut Outside, objects: &[Object]) -> Vec<u64> {
-    let mut page_bytes = alloc::vec![0; PAGE_SIZE as usize];
-    let pieces: Vec<(u64, u64)> = outside.pieces().map(|piece| (piece.offset, piece.offset + piece.size)).collect();
-    let is_given = |page: u64| pieces.iter().any(|(start, end)| (*start..*end).contains(&page));
-    let mut found = Vec::new();
-    for page in frame.plain_pages(objects).filter(|page| is_given(*page)) {
-        if !frame.is_ours(&mut outside.arena, frame.start + page) {
-            continue;
-        }
-        nacre_snapshot::Access::read_page(&mut outside.arena, frame.start + page, &mut page_bytes);
-        if page_bytes.iter().any(|byte| *byte != 0) {
-            found.push(page);
-        }
-    }
-    found
+    Ok(Figures { objects: facts.objects.len(), pages: facts.pages, missing, ticks: 0 })
 }
 
 fn ports(frame: &Frame, outside: &mut Outside) -> Result<Vec<Option<Port>>, String> {

@@ -19,6 +19,7 @@ mod obey;
 mod options;
 mod origin;
 mod outside;
+mod pages;
 mod pools;
 mod thaw;
 mod waiting;
@@ -40,6 +41,7 @@ use nacre_nest::interpose::stage::name;
 use nacre_proto::{Errno, memory};
 use nacre_rt::{Arguments, exit};
 use options::Options;
+use thaw::Thawed;
 use outside::Outside;
 use world::{ORIGINAL, World};
 
@@ -85,9 +87,10 @@ fn begin(world: &mut World, options: &Options<'_>, arguments: &Arguments) -> Res
 
 /// Adds the environment that goes on where an image was made.
 fn go_on(world: &mut World, path: &[u8], options: &Options<'_>, arguments: &Arguments) -> Result<(), String> {
+    let started = nacre_sys::clock::ticks();
     let shown = lossy(path);
     let source = files::source(&arguments.absolute(path)).map_err(|errno| format!("cannot read {shown}: {errno}"))?;
-    let (running, lost) = thaw::thaw(world, source, !options.warm.is_empty()).map_err(|why| format!("cannot thaw {shown}: {why}"))?;
+    let Thawed { running, lost, objects, pages } = thaw::thaw(world, source, !options.warm.is_empty()).map_err(|why| format!("cannot thaw {shown}: {why}"))?;
     for what in lost {
         complain(NAME, &format!("{shown}: not there any more: {what}"));
     }
@@ -100,7 +103,12 @@ fn go_on(world: &mut World, path: &[u8], options: &Options<'_>, arguments: &Argu
         life.hold(0, running);
         return Ok(());
     }
-    thaw::start(life, &running)
+    thaw::start(life, &running)?;
+    let ticks = nacre_sys::clock::ticks() - started;
+    if options.stats {
+        complain(NAME, &format!("thawed: {objects} objects, {pages} pages, {ticks} ticks"));
+    }
+    Ok(())
 }
 
 /// Tells of a freeze: what is not in the image, and figures if they are wanted.

@@ -2,7 +2,7 @@
 
 use crate::files::write_unnamed;
 use crate::fork::fork;
-use crate::world::{Awaited, World};
+use crate::world::{Awaited, ORIGINAL, World};
 use crate::{NAME, tell, tell_fork};
 use alloc::format;
 use alloc::string::String;
@@ -64,8 +64,9 @@ fn ends(world: &mut World, number: u64) -> bool {
 /// Lists all environments.
 fn list(world: &mut World, command: Command) {
     world.desk.share(command.number, world.lives.len());
-    for life in world.lives.values_mut() {
-        life.outside.send_list(command.clone());
+    let told = world.history.figures();
+    for (number, life) in &mut world.lives {
+        life.outside.send_list(command.clone(), if *number == ORIGINAL { &told } else { &[] });
     }
 }
 

@@ -27,10 +27,21 @@ use nacre_snapshot::image::{Facts, Fault, Origin, Port, Reader};
 use nacre_snapshot::{Access, Object, Place};
 use nacre_sys::{Condition, OwnedCondition, OwnedReference, Reference};
 
+/// Environment of an image that was made.
+pub struct Thawed {
+    /// The threads that ran.
+    pub running: Vec<u64>,
+    /// Things outside that could not be got again, in words.
+    pub lost: Vec<String>,
+    /// Number of its objects.
+    pub objects: usize,
+    /// Number of pages that the image had.
+    pub pages: u64,
+}
+
 /// Makes the environment of an image, which `source` gives, the original of a world. It is stopped:
-/// [`start`] lets the threads run that ran. Besides, the things outside that could not be got
-/// again, in words.
-pub fn thaw(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Fault>, is_template: bool) -> Result<(Vec<u64>, Vec<String>), String> {
+/// [`start`] lets the threads run that ran.
+pub fn thaw(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Fault>, is_template: bool) -> Result<Thawed, String> {
     let refused = |fault: Fault| fault.to_string();
     let mut reader = Reader::new(source).map_err(refused)?;
     let mut facts = reader.facts().clone();
@@ -54,9 +65,9 @@ pub fn thaw(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Fault
         count => lost.push(format!("{count} of its files could not be written")),
     }
     let mut life = build(world, ORIGINAL, &facts, &objects, arena, &mut lost)?;
-    life.outside.changes.take_over(&facts.changes);
+    life.outside.changes.take_over(files.handle(), &facts.changes);
     world.lives.insert(ORIGINAL, life);
-    Ok((facts.running, lost))
+    Ok(Thawed { running: facts.running, lost, objects: objects.len(), pages: facts.pages })
 }
 
 fn no_memory(size: u64, errno: Errno) -> String {

@@ -277,6 +277,9 @@ impl Outside {
             ours.push(self.add(What::Outside(Some(reference), source))?);
         }
         bytes.truncate(reply.bytes());
+        if matches!(asked.label, directory::status_at::LABEL | file::status::LABEL) {
+            self.changes.translate(&mut bytes);
+        }
         Ok(Outcome::Now(reply.words, ours, bytes))
     }
 

@@ -10,6 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_abi::{Code, fault};
+use nacre_control::record::{Figures, figures};
 use nacre_proto::{Errno, Event, ServerEndpoint};
 use nacre_sys::{OwnedPortSet, Status};
 
@@ -22,6 +23,34 @@ pub struct Awaited {
     pub command: u64,
     /// The copies that have not ended.
     pub copies: Vec<u64>,
+}
+
+/// Freezes and forks so far, for people.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct History {
+    /// Number of images that were written.
+    pub freezes: u64,
+    /// Number of copies that were made.
+    pub copies: u64,
+    /// Ticks for which all stood still the last time.
+    pub pause: u64,
+    /// Objects of the environment that was frozen or copied last.
+    pub objects: u64,
+    /// Pages of it that were written, or copied for each copy.
+    pub pages: u64,
+}
+
+impl History {
+    /// Counts, as they are told in a list.
+    pub fn figures(&self) -> Figures {
+        let History { freezes, copies, pause, objects, pages } = *self;
+        figures([("freezes", freezes), ("copies", copies), ("last_pause_ticks", pause), ("last_objects", objects), ("last_pages", pages)])
+    }
+
+    /// All stood still for so many ticks, for an environment of so many objects and pages.
+    pub fn note(&mut self, ticks: u64, objects: usize, pages: u64) {
+        (self.pause, self.objects, self.pages) = (ticks, objects as u64, pages);
+    }
 }
 
 /// The environments, by their numbers.
@@ -38,6 +67,8 @@ pub struct World {
     pub template: Option<Vec<u64>>,
     /// Commands that wait for copies.
     pub awaited: Vec<Awaited>,
+    /// Freezes and forks so far.
+    pub history: History,
     endpoint: ServerEndpoint,
     set: OwnedPortSet,
 }
@@ -48,7 +79,7 @@ impl World {
         let set = OwnedPortSet::new()?;
         let desk = Rc::new(Desk::start(set.handle()));
         let endpoint = ServerEndpoint::new(MAX_BYTES as usize)?;
-        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, status: 0, template: None, awaited: Vec::new(), endpoint, set })
+        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, status: 0, template: None, awaited: Vec::new(), history: History::default(), endpoint, set })
     }
 
     /// The set of all ports.

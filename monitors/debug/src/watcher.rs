@@ -3,6 +3,7 @@
 
 use crate::debugger::{self, Debugger};
 use crate::inferior::Inferior;
+use crate::manifest::MANIFEST;
 use crate::processes::{Beginning, Parked};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -99,6 +100,10 @@ impl Interposer for Watcher {
     type Asked = Asked;
     type Proof = Infallible;
     const ATTENUATES: bool = false;
+
+    fn monitor(&self) -> &'static str {
+        MANIFEST.name
+    }
 
     #[inline]
     fn lets_words_pass(&self) -> bool {

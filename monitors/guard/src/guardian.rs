@@ -1,5 +1,6 @@
 //! Interposer of `guard`: judges each message, with every reference that it would bring.
 
+use crate::manifest::MANIFEST;
 use crate::audit::{Audit, Entry};
 use crate::access_request::{ACCESS, Asking, AccessRequest};
 use crate::claims::{self, Claimant};
@@ -12,7 +13,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_abi::Status;
+use nacre_control::record::{Figures, figures};
 use nacre_nest::command::{complain, lossy};
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::{self, MessageDirection};
@@ -49,6 +52,8 @@ pub struct Guardian {
     pub made: Lock<Made>,
     /// The call that was denied last, and its subject.
     pub denied: Lock<Option<(u32, Vec<u8>)>>,
+    /// Number of calls that were denied.
+    pub refused: AtomicU64,
 }
 
 /// Part of a request that is kept until its answer comes.
@@ -105,6 +110,7 @@ impl Guardian {
 
     /// Remembers a call that is denied, for [`Guardian::explain`].
     fn deny(&self, label: u32, subject: &[u8]) -> Errno {
+        self.refused.fetch_add(1, Ordering::Relaxed);
         *self.denied.lock() = Some((label, subject.to_vec()));
         Errno::EACCES
     }
@@ -172,6 +178,7 @@ impl Guardian {
                 let verdict = Verdict { decision: Decision { allowed: false, rule: None }, needs: None };
                 let subject = letter.seen.tag.as_deref().map_or(&b""[..], |subject| &subject.name);
                 self.note(&message, letter.label, subject, &verdict, false);
+                self.refused.fetch_add(1, Ordering::Relaxed);
                 return Err(errno);
             }
         };
@@ -289,6 +296,14 @@ impl Interposer for Guardian {
     type Asked = Asked;
     type Proof = Proof;
     const ATTENUATES: bool = true;
+
+    fn monitor(&self) -> &'static str {
+        MANIFEST.name
+    }
+
+    fn figures(&self) -> Figures {
+        figures([("refused", self.refused.load(Ordering::Relaxed))])
+    }
 
     #[inline]
     fn lets_words_pass(&self) -> bool {

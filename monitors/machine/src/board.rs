@@ -11,8 +11,9 @@ use crate::manifest::MANIFEST;
 use crate::seat::Seat;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use nacre_machine_devices::{MAX_PROCESSORS, OUTPUT_SIZE, Outcome, Platform};
+use nacre_nest::attending;
 use nacre_proto::Errno;
 use nacre_rt::{stream, thread};
 use nacre_sys::FOREVER;
@@ -57,6 +58,8 @@ pub struct Board {
     is_over: AtomicBool,
     /// Number of exits by their number.
     counts: Lock<BTreeMap<u64, u64>>,
+    /// Number of all exits so far.
+    exits: AtomicU64,
 }
 
 /// The one machine of this program.
@@ -69,6 +72,7 @@ pub static BOARD: Board = Board {
     end: Lock::new(None),
     is_over: AtomicBool::new(false),
     counts: Lock::new(BTreeMap::new()),
+    exits: AtomicU64::new(0),
 };
 
 impl Devices {
@@ -126,7 +130,7 @@ impl Board {
     pub fn begin(&self, platform: Platform, extension: Extension, clock: Clock, is_ready: bool, processors: usize) -> Result<(), Errno> {
         *self.devices.lock() = Some(Devices { platform, extension, clock, input: VecDeque::new(), is_ready, alarm: None, processors, idle: 0 });
         // It goes on for as long as the program.
-        thread::spawn(|_| BOARD.keep_time(), 0).map(drop)
+        thread::spawn(|_| BOARD.keep_time(), 0).inspect(attending::count).map(drop)
     }
 
     /// The seat of a processor.
@@ -250,6 +254,16 @@ impl Board {
     /// Returns how the machine ended.
     pub fn outcome(&self) -> End {
         self.end.lock().take().unwrap_or(Ok(None))
+    }
+
+    /// The guest was left once more.
+    pub fn count_exit(&self) {
+        self.exits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns how often the guest was left so far.
+    pub fn exits(&self) -> u64 {
+        self.exits.load(Ordering::Relaxed)
     }
 
     /// Adds a processor's exits to those of all.

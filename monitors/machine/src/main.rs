@@ -31,7 +31,10 @@ use alloc::vec::Vec;
 use board::BOARD;
 use manifest::MANIFEST;
 use nacre_machine_devices::Outcome;
-use nacre_nest::Services;
+use core::sync::atomic::{AtomicU64, Ordering};
+use nacre_control::Facts;
+use nacre_control::record::figures;
+use nacre_nest::{Services, attending};
 use nacre_nest::command::{FAILED, complain, explain};
 use nacre_rt::Arguments;
 use options::Options;
@@ -46,10 +49,24 @@ fn main() {
 /// Name of this program, before its complaints.
 const NAME: &str = MANIFEST.name;
 
+/// Bytes of the guest's memory.
+static MEMORY: AtomicU64 = AtomicU64::new(0);
+/// Number of the guest's processors.
+static PROCESSORS: AtomicU64 = AtomicU64::new(0);
+
+/// Facts that we tell about ourselves.
+fn facts() -> Facts {
+    let figures = figures([("processors", PROCESSORS.load(Ordering::Relaxed)), ("exits", BOARD.exits())]);
+    Facts { name: NAME, memory: Some(MEMORY.load(Ordering::Relaxed)), time: attending::time(), figures }
+}
+
 fn run(options: &Options<'_>) -> Result<i32, String> {
     let mut services = Services::find().map_err(|refusal| refusal.to_string())?;
     let system = system::load(&mut services, options)?;
     system.begin(&services, options)?;
+    MEMORY.store(options.memory, Ordering::Relaxed);
+    PROCESSORS.store(options.processors as u64, Ordering::Relaxed);
+    attending::begin(facts);
     let terminal = console::begin()?;
     let end = system.run();
     drop(terminal);

@@ -224,6 +224,7 @@ impl Processor {
 
     /// Deals with whatever the guest was left for.
     fn left(&mut self) -> Step {
+        BOARD.count_exit();
         self.hold();
         match self.get(word::EVENT) {
             event::PENDING => Ok(()),

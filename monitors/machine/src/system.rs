@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 use nacre_machine_devices::{IO_APIC_ADDRESS, IO_APIC_ID, Platform};
 use nacre_machine_load::cpio::Archive;
 use nacre_machine_load::{ByteSource, Start, acpi, linux};
-use nacre_nest::Services;
+use nacre_nest::{Services, attending};
 use nacre_nest::command::lossy;
 use nacre_proto::flags::O_RDONLY;
 use nacre_rt::thread::{self, Handle};
@@ -130,7 +130,7 @@ static WAITING: Lock<Vec<Processor>> = Lock::new(Vec::new());
 fn start(processor: Processor) -> Option<Handle> {
     let mut waiting = WAITING.lock();
     let (number, frame) = (processor.number(), processor.frame());
-    match thread::spawn(run_other, number) {
+    match thread::spawn(run_other, number).inspect(attending::count) {
         Ok(handle) => {
             if let Some(thread) = handle.thread() {
                 BOARD.seat(number).take(frame, thread);

@@ -7,7 +7,9 @@ use crate::world::{FIRST, Sent};
 use alloc::format;
 use alloc::vec::Vec;
 use nacre_control::attendance::Told;
+use nacre_control::record::figures;
 use nacre_control::{Attendance, Command, Record, record};
+use nacre_nest::attending;
 use nacre_proto::control::{Server, answer, attend, done, next};
 use nacre_proto::flags::{COMMAND_EXEC, COMMAND_KILL, COMMAND_LIST, COMMAND_TAKEN};
 use nacre_proto::server::Output;
@@ -43,7 +45,7 @@ impl Manager {
     /// Our part of the list: we, and each process.
     fn send_list(&self, number: u64) -> Result<(), Errno> {
         let used = memory::status(self.pool.handle()).ok().map(|status| status.used);
-        let own = Record { path: PLACE, kind: "monitor", name: b"process", memory: used, ..Record::default() };
+        let own = Record { path: PLACE, kind: "monitor", name: b"process", memory: used, time: attending::time(), figures: &figures([("processes", self.bodies.len() as u64)]), ..Record::default() };
         let mut lines = own.line();
         for (pid, body) in &self.bodies {
             let Ok(process) = self.world.process(*pid) else { continue };
@@ -51,7 +53,7 @@ impl Manager {
             let running = body.life.thread().and_then(|thread| thread.time().ok()).unwrap_or(0);
             let name = shown(&process.command).unwrap_or(process.name.clone());
             let state = core::str::from_utf8(&state).unwrap_or("?");
-            lines.extend(Record { path: &path, kind: "process", name: &name, state, memory: None, time: Some(body.used.saturating_add(running)) }.line());
+            lines.extend(Record { path: &path, kind: "process", name: &name, state, memory: None, time: Some(body.used.saturating_add(running)), figures: &[] }.line());
         }
         self.commands.outside()?.answer(number, &lines)
     }

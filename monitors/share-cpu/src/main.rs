@@ -13,12 +13,14 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
+use nacre_control::Facts;
 use nacre_nest::command::{FAILED, complain, explain};
 use nacre_nest::host::{Exception, Handler, ExceptionAction};
 use nacre_nest::interpose::{report_exception, report_killed, stage};
 use nacre_nest::supply::ResourceSource;
-use nacre_nest::{Child, ChildPool, Ports, SpawnError, Services, Ward, attend, search};
-use nacre_proto::{Errno, parent, process};
+use nacre_nest::{Child, ChildPool, Ports, SpawnError, Services, Ward, attend, attending, search};
+use nacre_proto::flags::{SERVICE_CONTROL, SERVICE_MEMORY, SERVICE_OBJECTS};
+use nacre_proto::{Errno, Given, parent, process};
 use nacre_rt::thread::Handle;
 use nacre_rt::{Arguments, exit, thread};
 use nacre_sched::{Claim, Lottery, Policy, Priority, RoundRobin, Scheduler, Stride};
@@ -52,6 +54,8 @@ const NAME: &str = MANIFEST.name;
 static DIVISION: Lock<Option<&'static AnyScheduler>> = Lock::new(None);
 /// Threads that divide the time.
 static DIVIDERS: Lock<Vec<Option<Thread>>> = Lock::new(Vec::new());
+/// Weights of the programs.
+static WEIGHTS: Lock<Vec<u64>> = Lock::new(Vec::new());
 /// The programs, until the threads that answer them take them.
 static PROGRAMS: Lock<Vec<Option<Running>>> = Lock::new(Vec::new());
 /// Exit statuses of the programs.
@@ -71,6 +75,14 @@ struct Forward {
 impl Handler for Forward {
     fn pool(&self) -> Option<Reference> {
         self.pool.as_ref().map(|pool| pool.shared.handle())
+    }
+
+    fn find(&mut self, service: u64) -> Result<Given, Errno> {
+        match (self.pool(), attending::service()) {
+            (Some(pool), _) if [SERVICE_MEMORY, SERVICE_OBJECTS].contains(&service) => Ok(pool.into()),
+            (_, Some(own)) if service == SERVICE_CONTROL => Ok(own.into()),
+            _ => parent::find(Reference::PARENT, service).map(|reply| reply.found.into()),
+        }
     }
 
     fn processors(&mut self) -> Result<u64, Errno> {
@@ -179,6 +191,15 @@ impl Start<'_> {
     }
 }
 
+/// Facts that we tell about ourselves: for each program, by its number, the weight of its share and
+/// the nanoseconds that its threads were given.
+fn facts() -> Facts {
+    let given = DIVISION.lock().map_or(Vec::new(), Scheduler::given);
+    let told = |(number, (given, weight)): (usize, (u64, &u64))| [(format!("weight_{number}"), *weight), (format!("given_ns_{number}"), given)];
+    let figures = given.into_iter().zip(WEIGHTS.lock().iter()).enumerate().flat_map(told).collect();
+    Facts { name: NAME, memory: None, time: attending::time(), figures }
+}
+
 /// Starts all programs, then the scheduler's threads, then one that answers each.
 fn start_all(options: &Options<'_>, arguments: &Arguments) -> Result<Vec<Handle>, (String, i32)> {
     let failed = |text: String| (text, FAILED);
@@ -188,13 +209,15 @@ fn start_all(options: &Options<'_>, arguments: &Arguments) -> Result<Vec<Handle>
     let claims: Vec<Claim> = options.shares.iter().map(|share| share.claim).collect();
     let scheduler = scheduler(options.policy, &claims, port).ok_or_else(|| failed("no memory to divide time".into()))?;
     *DIVISION.lock() = Some(Box::leak(Box::new(scheduler)));
+    *WEIGHTS.lock() = claims.iter().map(|claim| claim.weight).collect();
+    attending::begin(facts);
     for (number, share) in options.shares.iter().enumerate() {
         let running = Start { command: &share.command, number, arguments, scheduler: Reference(port.address()), processors: options.processors as u64 }.run(&mut services);
         let running = running.map_err(|refusal| (format!("cannot run {}: {refusal}", stage::name(&share.command)), refusal.exit_status() as i32))?;
         PROGRAMS.lock().push(Some(running));
         STATUSES.lock().push(0);
     }
-    let hire = |function: fn(usize), number| thread::spawn(function, number).map_err(|errno| failed(format!("cannot make a thread: {errno}")));
+    let hire = |function: fn(usize), number| thread::spawn(function, number).inspect(attending::count).map_err(|errno| failed(format!("cannot make a thread: {errno}")));
     for number in 0..options.processors {
         let divider = hire(divide, number)?;
         DIVIDERS.lock().push(divider.thread());

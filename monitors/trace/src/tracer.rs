@@ -1,5 +1,6 @@
 //! Interposer of `trace`: lets all messages pass, and records them.
 
+use crate::manifest::MANIFEST;
 use crate::record::{Done, Record};
 use alloc::format;
 use alloc::string::String;
@@ -64,6 +65,10 @@ impl Interposer for Tracer {
     type Asked = Asked;
     type Proof = Infallible;
     const ATTENUATES: bool = false;
+
+    fn monitor(&self) -> &'static str {
+        MANIFEST.name
+    }
 
     #[inline]
     fn lets_words_pass(&self) -> bool {

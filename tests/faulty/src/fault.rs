@@ -91,6 +91,10 @@ impl Interposer for Fault {
     type Proof = Infallible;
     const ATTENUATES: bool = false;
 
+    fn monitor(&self) -> &'static str {
+        "faulty"
+    }
+
     /// Messages of words may end the program by their answer, so that each takes the long way.
     fn lets_words_pass(&self) -> bool {
         false

@@ -5,10 +5,12 @@
 extern crate alloc;
 
 pub mod attendance;
+pub mod attendant;
 pub mod exec;
 pub mod record;
 pub mod seats;
 
 pub use attendance::Attendance;
-pub use record::Record;
+pub use attendant::Attendant;
+pub use record::{Facts, Record};
 pub use seats::{Command, Seats};

@@ -7,6 +7,38 @@ use alloc::vec::Vec;
 /// State of an environment that stands still until a command lets it go on.
 pub const HELD: &str = "held";
 
+/// Counts that a monitor keeps of its work, each with its name: small letters, digits and `_`.
+pub type Figures = Vec<(String, u64)>;
+
+/// Facts that a monitor tells about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Name of the monitor.
+    pub name: &'static str,
+    /// Bytes of memory that the programs within have, if they are known.
+    pub memory: Option<u64>,
+    /// Nanoseconds of processors that the monitor itself has had, if they are known.
+    pub time: Option<u64>,
+    /// Counts of its work.
+    pub figures: Figures,
+}
+
+impl Facts {
+    /// Line of the list about the monitor, in its own part of the tree.
+    pub fn line(&self) -> Vec<u8> {
+        let Facts { name, memory, time, figures } = self;
+        Record { path: PLACE, kind: "monitor", name: name.as_bytes(), state: "", memory: *memory, time: *time, figures }.line()
+    }
+}
+
+/// Makes figures of names and counts.
+pub fn figures<const N: usize>(all: [(&str, u64); N]) -> Figures {
+    all.iter().map(|(name, count)| (String::from(*name), *count)).collect()
+}
+
+/// Place of a monitor in its own part of the tree.
+pub const PLACE: &str = "0";
+
 /// A line: fields with a tab between them, and a newline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record<'a> {
@@ -22,6 +54,8 @@ pub struct Record<'a> {
     pub memory: Option<u64>,
     /// Nanoseconds of processors, if they are known.
     pub time: Option<u64>,
+    /// Counts of a monitor's work: the last field, `NAME=COUNT` with spaces between them.
+    pub figures: &'a [(String, u64)],
 }
 
 impl Record<'_> {
@@ -30,9 +64,25 @@ impl Record<'_> {
         let number = |number: Option<u64>| number.map_or(String::from("-"), |number| format!("{number}"));
         let mut line = format!("{}\t{}\t", self.path, self.kind).into_bytes();
         line.extend(self.name.iter().map(|byte| if *byte < 0x20 || *byte == 0x7f { b'?' } else { *byte }));
-        line.extend_from_slice(format!("\t{}\t{}\t{}\n", self.state, number(self.memory), number(self.time)).as_bytes());
+        let figures: Vec<String> = self.figures.iter().map(|(name, count)| format!("{name}={count}")).collect();
+        line.extend_from_slice(format!("\t{}\t{}\t{}\t{}\n", self.state, number(self.memory), number(self.time), figures.join(" ")).as_bytes());
         line
     }
+}
+
+/// Lines of the seat with this number within a monitor, as lines of the monitor's: each seat has a
+/// part of the tree of its own.
+pub fn within_seat(seat: u64, lines: &[u8]) -> Vec<u8> {
+    let own = format!("{PLACE}/{seat}");
+    let mut all = Vec::new();
+    for line in lines.split_inclusive(|byte| *byte == b'\n').filter(|line| *line != b"\n") {
+        match line.strip_prefix(PLACE.as_bytes()).filter(|rest| !rest.starts_with(b"\n")) {
+            Some(rest) => all.extend_from_slice(&[own.as_bytes(), rest].concat()),
+            // A seat that numbers its lines otherwise.
+            None => all.extend_from_slice(&[own.as_bytes(), b"/", line].concat()),
+        }
+    }
+    all
 }
 
 /// Whole lines of somebody within, as lines of a place of ours.
@@ -53,8 +103,17 @@ mod tests {
 
     #[test]
     fn names_forge_no_fields() {
-        let record = Record { path: "0/4", kind: "process", name: b"a\tb\nc", state: "S", memory: None, time: Some(7) };
-        assert_eq!(record.line(), b"0/4\tprocess\ta?b?c\tS\t-\t7\n");
+        let counted = figures([("faults", 3), ("pages_in", 1)]);
+        let record = Record { path: "0/4", kind: "process", name: b"a\tb\nc", state: "S", memory: None, time: Some(7), figures: &counted };
+        assert_eq!(record.line(), b"0/4\tprocess\ta?b?c\tS\t-\t7\tfaults=3 pages_in=1\n");
+        let facts = Facts { name: "trace", memory: Some(9), ..Facts::default() };
+        assert_eq!(facts.line(), b"0\tmonitor\ttrace\t\t9\t-\t\n");
         assert_eq!(within("1/2", b"0\tx\n\n3\ty"), b"1/2/0\tx\n1/2/3\ty\n");
+    }
+    #[test]
+    fn each_seat_has_a_part_of_the_tree() {
+        assert_eq!(within_seat(0, b"0\tx\n0/1\ty\n"), b"0/0\tx\n0/0/1\ty\n");
+        assert_eq!(within_seat(2, b"0.3\tx\n\n7/1\ty\nz"), b"0/2.3\tx\n0/2/7/1\ty\n0/2/z");
+        assert_eq!(within_seat(1, b""), b"");
     }
 }

@@ -7,16 +7,17 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use nacre_abi::PAGE_SIZE;
 use nacre_abi::rights::REFERENCE_USE;
+use nacre_control::record;
 use nacre_dataspaces::bank::MIN_FRAMES;
 use nacre_dataspaces::store::Saved;
 use nacre_dataspaces::policy::Random;
 use nacre_dataspaces::{Access, Bank, Counts, Policy, Store};
 use nacre_nest::command::{FAILED, complain};
 use nacre_nest::interpose::stage;
-use nacre_nest::{ChildPool, Services};
+use nacre_nest::{ChildPool, Services, attending};
 use nacre_proto::flags::POOL_DATA;
 use nacre_proto::{Errno, dataspace, file, memory};
 use nacre_rt::{Arguments, thread};
@@ -93,6 +94,11 @@ static REPORT: Lock<Option<(&'static str, fn(&Figures) -> String)>> = Lock::new(
 static LAST: Lock<Option<OwnedReference>> = Lock::new(None);
 /// Figures of all managers, as of the last event.
 static FIGURES: Lock<Vec<Figures>> = Lock::new(Vec::new());
+
+/// A reference to the child's pool, by which the managers are asked what they did.
+static ASKED: Lock<Option<OwnedReference>> = Lock::new(None);
+/// Set while somebody asks.
+static IS_ASKED: AtomicBool = AtomicBool::new(false);
 
 /// Ticks of the machine's clock when the managers were made.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
@@ -171,6 +177,7 @@ fn prepare(plans: Vec<Plan<'_>>, child: &Child<'_>, services: &mut Services) -> 
     if keeps || shows_files {
         *LAST.lock() = Some(OwnedReference::copy_of(pools[0].handle(), REFERENCE_USE).map_err(kernel("a reference"))?);
     }
+    *ASKED.lock() = OwnedReference::copy_of(pools[0].handle(), REFERENCE_USE).ok();
     *POOL.lock() = Some(pools);
     *KEEPER.lock() = Some(keeper);
     *REPORT.lock() = child.report.map(|report| (child.monitor, report));
@@ -191,11 +198,31 @@ fn note(keeper: &Keeper) {
     figures.extend(keeper.managers().map(|(manager, bank)| Figures { name: manager.name, counts: bank.counts(), used: bank.store().used(), away: bank.population().1 as u64, ticks: 0 }));
 }
 
+/// Counts of all managers, for lists. The first manager's have plain names; those of others begin
+/// with the manager's.
+fn figures() -> record::Figures {
+    IS_ASKED.store(true, Ordering::Relaxed);
+    let Some(pool) = ASKED.lock().as_ref().map(OwnedReference::handle) else { return record::Figures::new() };
+    // The managers' thread answers, and notes its counts before it does.
+    let _ = memory::status(pool);
+    IS_ASKED.store(false, Ordering::Relaxed);
+    let all = FIGURES.lock();
+    let prefix = |number: usize, name: &str| if number == 0 { String::new() } else { format!("{}_", name.replace('-', "_")) };
+    all.iter().enumerate().flat_map(|(number, figures)| counts(&prefix(number, figures.name), figures)).collect()
+}
+
+/// Counts of one manager.
+fn counts(prefix: &str, figures: &Figures) -> record::Figures {
+    let Counts { faults, brought, put_away, fresh, .. } = figures.counts;
+    let all = [("faults", faults), ("pages_fresh", fresh), ("pages_in", brought), ("pages_out", put_away), ("pages_away", figures.away), ("store_bytes", figures.used)];
+    all.map(|(name, count)| (format!("{prefix}{name}"), count)).into()
+}
+
 /// Serves the child's memory, for ever.
 fn keep(reports: usize) {
     let Some(mut keeper) = KEEPER.lock().take() else { return };
     let status = keeper.run(|keeper| {
-        if reports != 0 {
+        if reports != 0 || IS_ASKED.load(Ordering::Relaxed) {
             note(keeper);
         }
     });
@@ -221,8 +248,9 @@ fn at_end() {
 pub fn run(plans: Vec<Plan<'_>>, child: &Child<'_>, mut services: Services, arguments: &Arguments) -> Result<i32, String> {
     prepare(plans, child, &mut services)?;
     let hired = thread::spawn(keep, usize::from(child.report.is_some())).map_err(|errno| format!("cannot make a thread: {errno}"))?;
+    attending::count(&hired);
     core::mem::forget(hired);
-    let watch = Through { name: stage::name(child.command), at_end };
+    let watch = Through { name: stage::name(child.command), monitor: child.monitor, figures, at_end };
     stage::run_with(watch, (), services, pool, child.command, arguments)
 }
 

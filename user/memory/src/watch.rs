@@ -4,6 +4,7 @@
 use alloc::string::String;
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
+use nacre_control::record::Figures;
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Interposer, report_exception, report_killed};
 use nacre_proto::Errno;
@@ -13,6 +14,10 @@ use nacre_sys::ipc::Received;
 pub struct Through {
     /// Name of the program, in messages about it.
     pub name: String,
+    /// Name of the monitor.
+    pub monitor: &'static str,
+    /// Counts of its work.
+    pub figures: fn() -> Figures,
     /// Action at the program's end.
     pub at_end: fn(),
 }
@@ -27,6 +32,14 @@ impl Interposer for Through {
     type Asked = ();
     type Proof = ();
     const ATTENUATES: bool = false;
+
+    fn monitor(&self) -> &'static str {
+        self.monitor
+    }
+
+    fn figures(&self) -> Figures {
+        (self.figures)()
+    }
 
     fn lets_words_pass(&self) -> bool {
         true

@@ -24,6 +24,7 @@ use alloc::vec::Vec;
 use reference_translation::ReferenceTranslation;
 use worker_buffers::{Answer, WorkerBuffers, copied};
 use nacre_abi::Status;
+use nacre_control::record::Figures;
 use nacre_proto::Errno;
 use nacre_proto::flags::REPORT_MESSAGE;
 use nacre_sys::ipc::Received;
@@ -135,6 +136,14 @@ pub trait Interposer: Sync + 'static {
     /// The monitor lets the child do less at a proxy than its original would. Then originals stay
     /// with the relay: see `reference_translation`.
     const ATTENUATES: bool;
+
+    /// Name of the monitor, in lists.
+    fn monitor(&self) -> &'static str;
+
+    /// Counts of the monitor's own work, in lists.
+    fn figures(&self) -> Figures {
+        Figures::new()
+    }
 
     /// Returns true if a message that is words alone, with an answer of words alone, may go on
     /// after [`Interposer::words`] without an [`InterposedRequest`].

@@ -5,6 +5,7 @@
 
 extern crate alloc;
 
+pub mod attending;
 pub mod command;
 pub mod data;
 pub mod elf;

@@ -30,7 +30,7 @@ table! {
 table! {
     /// Commands of whoever runs the system.
     COMMANDS:
-    COMMAND_LIST = 1 of 0xffff_ffff_ffff_ffff, "Lists the environments: a line each of fields with a tab between them: path, kind, name, state, bytes of memory, nanoseconds of processors.";
+    COMMAND_LIST = 1 of 0xffff_ffff_ffff_ffff, "Lists the environments: a line each of fields with a tab between them: path, kind, name, state, bytes of memory, nanoseconds of processors, and counts of a monitor's work (`NAME=COUNT`, with spaces between them).";
     COMMAND_FREEZE = 2 of 0xffff_ffff_ffff_ffff, "Freezes the outermost environment that can be frozen; the answer is its image.";
     COMMAND_KILL = 3 of 0xffff_ffff_ffff_ffff, "Sends a signal, by its number in the text, to the first process of the outermost world. With `COMMAND_END`, an environment that can be copied ends by force.";
     COMMAND_FORK = 4 of 0xffff_ffff_ffff_ffff, "Makes copies of the outermost environment that can be frozen. Text: their number, in decimal digits; behind a newline what they read from the console, and then the end. The answer has a line for each copy: its number, `started`, `-`.";

@@ -32,6 +32,8 @@ struct Queue {
     ready: VecDeque<Ready>,
     /// Number of threads that are given time now.
     running: usize,
+    /// Nanoseconds that its threads were given so far.
+    given: u64,
 }
 
 /// State that the threads of a scheduler share.
@@ -71,6 +73,7 @@ impl<P: Policy> State<P> {
         let State { policy, clients, .. } = self;
         let Some(queue) = clients.get_mut(client) else { return };
         queue.running -= 1;
+        queue.given = queue.given.wrapping_add(used);
         policy.refund(client, (PIECE - ready.used).saturating_sub(if end == DonationEnd::Busy { AWHILE } else { used }));
         ready.used += used;
         if end == DonationEnd::Arrived && ready.used < PIECE {
@@ -106,7 +109,7 @@ impl<P: Policy> Scheduler<P> {
         let queue = |_| {
             let mut ready = VecDeque::new();
             ready.try_reserve_exact(MAX_THREADS).ok()?;
-            Some(Queue { ready, running: 0 })
+            Some(Queue { ready, running: 0, given: 0 })
         };
         let clients = (0..clients).map(queue).collect::<Option<_>>()?;
         // The slots are kept for later by being taken all at once.
@@ -139,6 +142,11 @@ impl<P: Policy> Scheduler<P> {
                 Err(status) => return status,
             }
         }
+    }
+
+    /// Nanoseconds that each client was given so far.
+    pub fn given(&self) -> Vec<u64> {
+        self.state.lock().clients.iter().map(|queue| queue.given).collect()
     }
 
     /// Charges a client for the scheduler's own work.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// First bytes of an image.
 pub const MAGIC: [u8; 8] = *b"nacreimg";
 /// Version of the format. Others are refused by name.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 /// Pages in a chunk, at most.
 pub const PAGES_IN_CHUNK: usize = 64;
 
@@ -98,12 +98,18 @@ pub struct Waiting {
 }
 
 /// A file that the environment has made or changed.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Change {
     /// The absolute path.
     pub path: Vec<u8>,
     /// The mode, with the kind of the file; 0: it is not there any more.
     pub mode: u64,
+    /// The inode number that the environment knows it by.
+    pub inode: u64,
+    /// Numbers of its owner and its group.
+    pub owner: [u64; 2],
+    /// Times of the last read and of the last change: seconds and nanoseconds of each.
+    pub times: [u64; 4],
     /// The contents, or the target of a symbolic link.
     pub contents: Vec<u8>,
 }

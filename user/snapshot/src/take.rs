@@ -56,8 +56,12 @@ impl Frame {
 
     /// The objects of the environment, whose threads are stopped.
     pub fn objects(&self, access: &mut impl Access) -> Result<Vec<Object>, Trouble> {
-        let known = self.known();
-        self.list(access)?.into_iter().map(|(offset, kind)| self.object(access, &known, offset, kind)).collect()
+        let (known, mut is_used) = (self.known(), [true; 3]);
+        let mut objects = Vec::new();
+        for (offset, kind) in self.list(access)? {
+            objects.push(self.object(access, &known, (offset, kind), &mut is_used)?);
+        }
+        Ok(objects)
     }
 
     /// The pages without objects, by their distance from the start. Some may belong to the tables
@@ -94,10 +98,13 @@ impl Frame {
         self.outside.iter().enumerate().map(|(number, address)| (*address, number)).collect()
     }
 
-    fn object(&self, access: &mut impl Access, known: &Known, offset: u64, kind: ObjectType) -> Result<Object, Trouble> {
+    /// Reads an object. `is_used` tells which of our references lead anywhere.
+    fn object(&self, access: &mut impl Access, known: &Known, (offset, kind): (u64, ObjectType), is_used: &mut [bool; 3]) -> Result<Object, Trouble> {
         let (at, slots) = (self.start + offset, [0, 1, 2].map(|slot| self.slots + 64 * slot));
-        for slot in slots {
-            self.clear(access, slot)?;
+        for (slot, is_used) in slots.into_iter().zip(is_used.iter_mut()) {
+            if core::mem::replace(is_used, false) {
+                self.clear(access, slot)?;
+            }
         }
         let array = self.buffer + PAGE;
         (0..8).for_each(|word| access.write(array + 8 * word, slots.get(word as usize).copied().unwrap_or(0)));
@@ -111,8 +118,9 @@ impl Frame {
         if is_named {
             links[0] = self.place_of(access, known, at, offset)?;
         } else {
-            for (link, slot) in links.iter_mut().zip(slots) {
+            for ((link, slot), is_used) in links.iter_mut().zip(slots).zip(is_used) {
                 *link = self.place_of(access, known, slot, offset)?;
+                *is_used = *link != Place::Nothing;
             }
         }
         Ok(Object { offset, kind, words, links })

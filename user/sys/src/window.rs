@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use nacre_abi::environment::{BOOT_IMAGE, FOREIGN_LIBRARY};
 
-use crate::{Span, SpanMut, foreign_copy};
+use crate::{Span, SpanMut, foreign_copy, memory};
 
 /// Addresses at which windows may lie. They never hold the program's own code, data, heap or
 /// stacks.
@@ -81,6 +81,15 @@ impl Window {
     pub fn copy_from(self, offset: u64, from: Window) -> Option<()> {
         foreign_copy::copy_in(Span::at(from.start, from.size as usize), &mut self.span_mut(offset, from.size)?);
         Some(())
+    }
+
+    /// Copies all of `from`, whole pages, to `offset`, as [`memory::copy`](crate::memory::copy)
+    /// does: pages that are known to be zeros on both sides cost nothing. `None` if that leaves
+    /// the window, or a page may not be read or written.
+    pub fn copy_pages_from(self, offset: u64, from: Window) -> Option<()> {
+        let to = self.part(offset, from.size)?;
+        // SAFETY: no reference leads to where a window may lie.
+        unsafe { memory::copy(from.start, to.start, from.size) }.ok()
     }
 
     /// Fills `size` bytes from `offset` on; `None` if they leave the window.

@@ -1,6 +1,7 @@
 //! The ring `frozen`: the Linux test programs below `checkpoint`, each frozen at a random moment
 //! and thawed in a second machine. What it says in both together, and how it ends, has to be that
-//! of a run that nobody disturbs.
+//! of a run that nobody disturbs. So are some of them below each pair of monitors, which are frozen
+//! with them.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
@@ -22,10 +23,23 @@ use crate::scratch::Folder;
 use crate::session::capture::Captured;
 use crate::tree::Tree;
 
-/// Monitors that a run is below which nobody disturbs.
-const UNDISTURBED: [&str; 4] = ["checkpoint", "-m", "64M", "process"];
-/// Monitors that freeze a run.
-const FREEZING: [&str; 9] = ["checkpoint", "-m", "64M", "--after", "{}", "--end", "-o", "/tmp/{run}.image", "process"];
+/// Monitor that a run is below which nobody disturbs.
+const UNDISTURBED: [&str; 3] = ["checkpoint", "-m", "64M"];
+/// Monitor that freezes a run.
+const FREEZING: [&str; 8] = ["checkpoint", "-m", "64M", "--after", "{}", "--end", "-o", "/tmp/{run}.image"];
+/// Monitors that are frozen in pairs, with their options.
+const PAIRED: [&[&str]; 8] = [
+    &["process"],
+    &["trace", "-q"],
+    &["guard", "--allow", "*"],
+    &["pager", "-m", "8M"],
+    &["dataspace", "anonymous", "-m", "4M", "--quota", "4M"],
+    &["share-cpu"],
+    &["debug", "-q", "--run"],
+    &["checkpoint", "-m", "24M"],
+];
+/// Programs that are frozen below each pair: none of them makes processes.
+const BELOW_PAIRS: [&str; 2] = ["sleep-lengths", "thread-condition"];
 /// Monitors that go on with it.
 const THAWING: [&str; 3] = ["checkpoint", "--thaw", "/images/{run}"];
 /// Number of programs of one boot, at most: all their images lie in the second machine's memory.
@@ -33,6 +47,12 @@ const IN_A_BOOT: usize = 20;
 /// Name by which `below.txt` knows this ring. The program `frozen` is below others in the ring
 /// `linux`.
 const WORD: &str = "thawed";
+
+/// Programs that run in one boot, below these monitors.
+struct Boots<'a> {
+    below: Vec<&'a str>,
+    runs: Vec<Run<'a>>,
+}
 
 /// A program of a kind.
 type Run<'a> = (&'a Test, Kind);
@@ -45,20 +65,18 @@ pub fn run(tree: &Tree, products: &Products, filter: &str, arguments: &TestArgum
         return Ok(tally);
     }
     let all = sources::tests(tree)?;
-    let wanted = all.iter().filter(|test| format!("frozen: {}", test.name).contains(filter));
-    let runs: Vec<Run<'_>> = wanted.flat_map(|test| test.kinds.iter().map(move |kind| (test, *kind))).collect();
-    if runs.is_empty() {
+    let batches: Vec<Boots<'_>> = singles(&all, filter).into_iter().chain(pairs(&all, filter)).collect();
+    if batches.is_empty() {
         return Ok(tally);
     }
     let ring = FrozenRing { products, programs: Programs::build(tree, &all)?, known: KnownDifferences::read_below(tree)?, seed: seed() };
     eprintln!("frozen: SEED={} freezes at the same moments again", ring.seed);
-    let batches: Vec<&[Run<'_>]> = runs.chunks(IN_A_BOOT).collect();
     let (next, shared) = (AtomicUsize::new(0), Mutex::new(&mut tally));
     std::thread::scope(|scope| {
         for _ in 0..arguments.jobs {
             scope.spawn(|| {
-                while let Some(runs) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let verdicts = ring.batch(runs);
+                while let Some(boots) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let verdicts = ring.batch(boots);
                     let Ok(mut tally) = shared.lock() else { return };
                     match verdicts {
                         Ok(verdicts) => verdicts.iter().for_each(|(name, fault)| tally.note(name, fault.as_deref())),
@@ -69,6 +87,27 @@ pub fn run(tree: &Tree, products: &Products, filter: &str, arguments: &TestArgum
         }
     });
     Ok(tally)
+}
+
+/// All programs below `process`, some in each boot.
+fn singles<'a>(all: &'a [Test], filter: &str) -> Vec<Boots<'a>> {
+    let wanted = all.iter().filter(|test| format!("frozen: {}", test.name).contains(filter));
+    let runs: Vec<Run<'_>> = wanted.flat_map(|test| test.kinds.iter().map(move |kind| (test, *kind))).collect();
+    runs.chunks(IN_A_BOOT).map(|runs| Boots { below: PAIRED[0].to_vec(), runs: runs.to_vec() }).collect()
+}
+
+/// Some programs below each pair of monitors, a pair a boot.
+fn pairs<'a>(all: &'a [Test], filter: &str) -> Vec<Boots<'a>> {
+    let few: Vec<&Test> = all.iter().filter(|test| BELOW_PAIRS.contains(&test.name.as_str())).collect();
+    let mut boots = Vec::new();
+    for (outer, inner) in PAIRED.iter().flat_map(|outer| PAIRED.iter().map(move |inner| (outer, inner))) {
+        let wanted = few.iter().filter(|test| format!("frozen pair: {} {} {}", outer[0], inner[0], test.name).contains(filter));
+        let runs: Vec<Run<'_>> = wanted.filter_map(|test| Some((*test, *test.kinds.first()?))).collect();
+        if !runs.is_empty() {
+            boots.push(Boots { below: [*outer, *inner].concat(), runs });
+        }
+    }
+    boots
 }
 
 /// The seed of the moments: that of the environment, or any.
@@ -98,35 +137,36 @@ type Verdict = (String, Option<String>);
 
 impl FrozenRing<'_> {
     /// Runs programs undisturbed, then frozen, then thawed.
-    fn batch(&self, runs: &[Run<'_>]) -> Outcome<Vec<Verdict>> {
+    fn batch(&self, boots: &Boots<'_>) -> Outcome<Vec<Verdict>> {
+        let runs = &boots.runs;
+        let below = |first: &[&str]| -> Vec<String> { first.iter().chain(&boots.below).map(|word| word.to_string()).collect() };
         let folder = Folder::new("frozen")?;
         let image = |run: &Run<'_>| folder.path().join(format!("{}-{}", run.1.name(), run.0.name));
         let plain: Vec<(Run<'_>, String)> = runs.iter().map(|run| (*run, String::new())).collect();
-        let captured = self.boot(&UNDISTURBED, &plain, Batch::default())?;
+        let captured = self.boot(below(&UNDISTURBED), &plain, Batch::default())?;
         let (undisturbed, durations) = (told("undisturbed", &captured), durations(&captured));
         let moments: Vec<(Run<'_>, String)> = runs.iter().filter_map(|run| Some((*run, self.moment(run, &durations)?))).collect();
         let outputs = runs.iter().map(|run| (PathBuf::from(format!("/tmp/{}-{}.image", run.1.name(), run.0.name)), image(run))).collect();
-        let frozen = told("frozen", &self.boot(&FREEZING, &moments, Batch { outputs, ..Batch::default() })?);
+        let frozen = told("frozen", &self.boot(below(&FREEZING), &moments, Batch { outputs, ..Batch::default() })?);
         let kept: Vec<(Run<'_>, String)> = plain.into_iter().filter(|(run, _)| image(run).exists()).collect();
         let files = kept.iter().map(|(run, _)| (image(run), PathBuf::from(format!("/images/{}-{}", run.1.name(), run.0.name)))).collect();
         let thawed = match kept.is_empty() {
             true => Results::default(),
-            false => told("thawed", &self.boot(&THAWING, &kept, Batch { files, alone: true, ..Batch::default() })?),
+            false => told("thawed", &self.boot(THAWING.map(String::from).to_vec(), &kept, Batch { files, alone: true, ..Batch::default() })?),
         };
         Ok(runs.iter().map(|run| {
             let at = moments.iter().find(|(other, _)| other == run).map_or("nowhere", |(_, at)| at);
             let is_kept = kept.iter().any(|(other, _)| other == run);
-            self.judge(run, at, &undisturbed, &frozen, is_kept.then_some(&thawed))
+            self.judge(run, (&boots.below, at), &undisturbed, &frozen, is_kept.then_some(&thawed))
         }).collect())
     }
 
     /// Boots a machine that runs programs below monitors, each with a text for those.
-    fn boot(&self, below: &[&str], runs: &[(Run<'_>, String)], batch: Batch) -> Outcome<Captured> {
+    fn boot(&self, below: Vec<String>, runs: &[(Run<'_>, String)], batch: Batch) -> Outcome<Captured> {
         let mut files = batch.files;
         files.extend(Kind::ALL.iter().map(|kind| (self.programs.file(*kind), place(*kind).into())));
         let mut runs: Vec<(String, String)> = runs.iter().map(|((test, kind), text)| (place(*kind), format!("{}@{text}", test.name))).collect();
         runs.sort();
-        let below = below.iter().map(|word| word.to_string()).collect();
         Batch { files, runs, starter: "linux-tests".into(), below, ..batch }.on_nacre(self.products)
     }
 
@@ -140,9 +180,11 @@ impl FrozenRing<'_> {
 
     /// Compares a run in two pieces, or one that ended before its moment, with one that was left
     /// alone.
-    fn judge(&self, (test, kind): &Run<'_>, at: &str, undisturbed: &Results, frozen: &Results, thawed: Option<&Results>) -> Verdict {
+    fn judge(&self, (test, kind): &Run<'_>, (below, at): (&[&str], &str), undisturbed: &Results, frozen: &Results, thawed: Option<&Results>) -> Verdict {
         let how = if thawed.is_some() { "at" } else { "ended before" };
-        let name = format!("frozen: {} [{}] {how} {at} s", test.name, kind.name());
+        let monitors: Vec<&str> = below.iter().copied().filter(|word| PAIRED.iter().any(|monitor| monitor[0] == *word)).collect();
+        let title = if below == PAIRED[0] { String::from("frozen:") } else { format!("frozen pair: {}", monitors.join(" ")) };
+        let name = format!("{title} {} [{}] {how} {at} s", test.name, kind.name());
         let fault = match (undisturbed.find(&test.name, *kind), frozen.find(&test.name, *kind)) {
             (None, _) => Some("undisturbed, it did not come to its end".to_string()),
             (_, None) => Some("it was not frozen, and did not come to its end".to_string()),
@@ -177,5 +219,15 @@ mod tests {
         let below = |limit: u64| parts.iter().filter(|part| **part < limit).count();
         assert!((150..350).contains(&below(1 << 30)) && (400..600).contains(&below(1 << 31)) && below(1 << 32) == 1000);
         assert!(part(7, "a") == part(7, "a") && part(7, "a") != part(8, "a"));
+    }
+
+    #[test]
+    fn each_pair_of_monitors_is_frozen_once() {
+        let test = |name: &str| Test { name: name.to_string(), calls: Vec::new(), covers: String::new(), kinds: vec![Kind::ALL[0]] };
+        let all = [test("sleep-lengths"), test("other")];
+        let boots = pairs(&all, "");
+        assert_eq!((boots.len(), boots.iter().all(|boots| boots.runs.len() == 1)), (PAIRED.len() * PAIRED.len(), true));
+        assert_eq!(pairs(&all, "pair: trace guard").iter().map(|boots| boots.below.join(" ")).collect::<Vec<_>>(), ["trace -q guard --allow *"]);
+        assert_eq!((pairs(&all, "frozen: ").len(), singles(&all, "frozen: ").len(), singles(&all, "pair").len()), (0, 1, 0));
     }
 }

@@ -102,12 +102,14 @@ pub struct Proxies<T> {
     next_number: u64,
     /// Words of those that are to be retired, the oldest first.
     fading: VecDeque<u64>,
+    /// Number of messages that were carried.
+    carried: u64,
 }
 
 impl<T: Clone + Default> Proxies<T> {
     /// Room for `capacity` proxies; never for more than 65536.
     pub const fn new(capacity: usize) -> Proxies<T> {
-        Proxies { entries: Vec::new(), free: Vec::new(), capacity, next_number: 0, fading: VecDeque::new() }
+        Proxies { entries: Vec::new(), free: Vec::new(), capacity, next_number: 0, fading: VecDeque::new(), carried: 0 }
     }
 
     /// A free index becomes a live proxy; `None` if there are too many, or no memory for one more.
@@ -150,7 +152,14 @@ impl<T: Clone + Default> Proxies<T> {
     pub fn enter(&mut self, word: u64) -> Option<ProxyInfo<T>> {
         let entry = self.by_word(word)?;
         entry.carried += 1;
-        Some(ProxyInfo { number: entry.number, outward: entry.outward, tag: entry.tag.clone() })
+        let seen = ProxyInfo { number: entry.number, outward: entry.outward, tag: entry.tag.clone() };
+        self.carried += 1;
+        Some(seen)
+    }
+
+    /// Returns the number of messages that were carried so far.
+    pub fn carried(&self) -> u64 {
+        self.carried
     }
 
     /// Looks at the proxy at `index`, to which somebody has a reference, and tells `judge` whether
@@ -218,6 +227,7 @@ mod tests {
             assert_eq!(proxies.fade(*word), None);
         }
         assert!(proxies.enter(words[0]).is_some());
+        assert_eq!(proxies.carried(), 1);
         assert_eq!((proxies.fade(words[GRACE]), proxies.fade(77 << INDEX_BITS)), (Some(words[0]), None));
         assert!(!proxies.retire(words[0]) && proxies.leave(index_of(words[0])));
     }

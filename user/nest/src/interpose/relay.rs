@@ -7,6 +7,7 @@
 //! memory for one more, the last does not send on what could wait. So however many threads of the
 //! child wait, its end is heard of.
 
+mod facts;
 mod hiring;
 
 use super::reference_translation::{ReferenceTranslation, Translator, Way, destroy};
@@ -14,7 +15,7 @@ use super::worker_buffers::{Answer, WorkerBuffers, filled, room};
 use super::objects::Objects;
 use super::proxies::{Origin, Proxies, ProxyInfo, index_of};
 use super::{InterposedRequest, InterposedReply, Interposer};
-use crate::ChildPool;
+use crate::{ChildPool, attending};
 use crate::host::Exception;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +23,7 @@ use nacre_abi::message::{KERNEL_BITS, NO_REFERENCES};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Code, Status, fault};
 use nacre_proto::describe::{Kind, Operation};
-use nacre_proto::flags::{SERVICE_MEMORY, SERVICE_OBJECTS};
+use nacre_proto::flags::{SERVICE_CONTROL, SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::frees::frees;
 use nacre_proto::{Errno, PROTOCOLS, describe, parent};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
@@ -395,8 +396,8 @@ impl<W: Interposer> Relay<W> {
             // It has ended, and has been shown to end.
             (Ok(_), Ok(Err(status))) if is_exit => Err(status),
             (Ok(mut asked), Ok(result)) => {
-                if !seen.outward && received.label() == parent::find::LABEL && self.is_of_pool(words[0]) {
-                    self.put_pool(desk, &result);
+                if !seen.outward && received.label() == parent::find::LABEL {
+                    self.put_own(desk, words[0], &result);
                 }
                 let service = (received.label() == parent::find::LABEL).then_some(words[0]);
                 let way = Way { outward: seen.outward, is_reply: true, asked: asked_at, service, is_keeper: false };
@@ -409,21 +410,25 @@ impl<W: Interposer> Relay<W> {
         }
     }
 
-    /// Returns true if the child finds its own pool for this service. Memory for objects of a
+    /// Service of the monitor that the child finds in place of another. Memory for objects of a
     /// manager's process ends with the process, so the manager gives it.
-    #[cold]
-    fn is_of_pool(&self, service: u64) -> bool {
-        service == SERVICE_MEMORY || service == SERVICE_OBJECTS && self.is_ours()
+    fn own_service(&self, service: u64) -> Option<Reference> {
+        match service {
+            SERVICE_OBJECTS if !self.is_ours() => None,
+            SERVICE_MEMORY | SERVICE_OBJECTS => self.pool.as_ref().map(|pool| pool.shared.handle()),
+            SERVICE_CONTROL => attending::service(),
+            _ => None,
+        }
     }
 
-    /// Puts the child's memory in place of the monitor's, where an answer names it.
+    /// Puts a service of the monitor in place of another, where an answer names that.
     #[cold]
-    fn put_pool(&self, desk: &WorkerBuffers, result: &Result<Received, Status>) {
+    fn put_own(&self, desk: &WorkerBuffers, service: u64, result: &Result<Received, Status>) {
         let is_found = result.is_ok_and(|reply| reply.label() == 0 && reply.references() == 1);
-        if let Some(pool) = self.pool.as_ref().filter(|_| is_found) {
+        if let Some(own) = self.own_service(service).filter(|_| is_found) {
             let slot = desk.reply_slots[0];
             // Without a copy the slot stays empty, and the child finds nothing.
-            let _ = slot.destroy().and_then(|()| Reference::create(slot.address())).and_then(|slot| pool.shared.handle().reference(slot, REFERENCE_USE));
+            let _ = slot.destroy().and_then(|()| Reference::create(slot.address())).and_then(|slot| own.reference(slot, REFERENCE_USE));
         }
     }
 

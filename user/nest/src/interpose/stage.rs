@@ -5,10 +5,11 @@ use super::worker_buffers::WorkerBuffers;
 use super::relay::{Relay, Staff};
 use crate::spawn::{Child, Ports};
 use crate::supply::{Segment, ResourceSource};
-use crate::{ChildPool, SpawnError, Services, Ward, search};
+use crate::{ChildPool, SpawnError, Services, Ward, attending, search};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use nacre_abi::rights::REFERENCE_USE;
+use nacre_control::Facts;
 use nacre_proto::flags::{OWN_POSITION, POOL_DATA};
 use nacre_proto::{Errno, file, parent};
 use nacre_rt::roomed::Room;
@@ -27,6 +28,7 @@ trait Work: Sync {
     fn leave(&self, status: u64);
     fn is_made(&self, child: (Space, Thread), keeper: Option<Reference>);
     fn is_begun(&self);
+    fn facts(&self) -> Facts;
 }
 
 impl<W: Interposer> Work for Relay<W> {
@@ -44,6 +46,10 @@ impl<W: Interposer> Work for Relay<W> {
 
     fn is_begun(&self) {
         self.watch().is_begun();
+    }
+
+    fn facts(&self) -> Facts {
+        Relay::facts(self)
     }
 }
 
@@ -82,7 +88,7 @@ fn kernel(making: &'static str) -> impl Fn(Status) -> String {
 }
 
 fn hire(number: usize) -> bool {
-    thread::spawn(worker, number).is_ok()
+    thread::spawn(worker, number).inspect(attending::count).is_ok()
 }
 
 /// Memory that stays as long as this program.
@@ -120,6 +126,12 @@ fn tell(what: impl FnOnce(&dyn Work)) {
     if let Some(relay) = relay {
         what(relay);
     }
+}
+
+/// Facts that this monitor tells about itself.
+fn facts() -> Facts {
+    let relay = *RELAY.lock();
+    relay.map_or(Facts::default(), |relay| relay.facts())
 }
 
 /// Starts the child: the space that it lives in, if that is ours to keep.
@@ -204,6 +216,7 @@ pub fn run_with<W: Interposer>(watch: W, tag: W::Tag, mut services: Services, po
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
     let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, room, worker, objects: memory, end_child }, pool)));
     *RELAY.lock() = Some(relay);
+    attending::begin(facts);
     let parent = relay.parent(original.leak(), tag).map_err(kernel("its first proxy"))?;
     let child = match start(command, arguments, Ports { parent, keeper: relay.keeper() }) {
         Ok(child) => child,

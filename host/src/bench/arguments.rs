@@ -1,0 +1,40 @@
+//! The command line of `nacre bench`, as clap reads it.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `bench`.
+#[derive(Args, Debug)]
+pub struct BenchArguments {
+    /// Also write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Also draw a chart
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Measure Nacre alone
+    #[arg(long)]
+    pub no_linux: bool,
+    /// Print only the table of what Linux's calls cost; with NAMEs, only their rows (see
+    /// `bench/calls`)
+    #[arg(long, value_name = "NAME", num_args = 0..)]
+    pub calls: Option<Vec<String>>,
+    /// Print only how costs grow with the number of things; with NAMEs, only their rows (see
+    /// `bench/scale`)
+    #[arg(long, value_name = "NAME", num_args = 0.., conflicts_with = "calls")]
+    pub scale: Option<Vec<String>>,
+    /// Print only the table of programs on paged memory; with NAME, only rows whose names
+    /// contain it
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
+    pub memory: Option<String>,
+    /// Print only the table of freezing, copying and thawing; with MIB, only rows of at most that
+    /// much memory
+    #[arg(long, value_name = "MIB", num_args = 0..=1, default_missing_value = "512")]
+    pub freeze: Option<u64>,
+    /// Also write the figures into the tree's page doc/performance.md
+    #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale", "memory"])]
+    pub write: bool,
+    /// Show QEMU's command lines
+    #[arg(long)]
+    pub debug: bool,
+}
