@@ -48,6 +48,8 @@ pub struct InterposedRequest<'a, T> {
     pub is_parent: bool,
     /// Nanoseconds for the answer; the client then gets `ETIMEDOUT`.
     pub patience: u64,
+    /// Answer in place of the original's, which is not asked then.
+    pub answer: Option<Substitute>,
     buffer: Window,
     crossing: Option<&'a ReferenceTranslation<T>>,
 }
@@ -63,6 +65,7 @@ impl<'a, T> InterposedRequest<'a, T> {
             size: received.bytes(),
             is_parent: proxies::index_of(received.word) == 0,
             patience: FOREVER,
+            answer: None,
             buffer: desk.request,
             crossing,
         }
@@ -97,6 +100,19 @@ impl<'a, T> InterposedRequest<'a, T> {
     pub fn tags(&self) -> &'a [Option<T>] {
         self.crossing.map_or(&[], ReferenceTranslation::tags)
     }
+}
+
+/// Answer that a monitor gives in place of the original.
+#[derive(Clone, Debug, Default)]
+pub struct Substitute {
+    /// The errno.
+    pub label: u32,
+    /// The words.
+    pub words: [u64; 6],
+    /// The bytes; what a message has no room for is cut off.
+    pub bytes: Vec<u8>,
+    /// The references, which are copied and treated as those of an original's answer.
+    pub references: Vec<Reference>,
 }
 
 /// Answer to a message that was sent on.
@@ -167,6 +183,11 @@ pub trait Interposer: Sync + 'static {
 
     /// The child is a process of our manager's, with this number and port, and has not begun.
     fn is_process(&self, _port: Reference, _pid: u64) {}
+
+    /// The random bytes that the child finds, if the monitor chooses them.
+    fn random(&self) -> Option<[u8; 16]> {
+        None
+    }
 
     /// The child lies ready, and its thread is stopped. `keeper` hears of its exceptions; a child
     /// without one is a manager's, who becomes the keeper and starts it.

@@ -33,7 +33,7 @@ pub fn candidates(name: &[u8], environment: &[&[u8]]) -> Vec<Vec<u8>> {
 const AT_RANDOM: u64 = 25;
 
 /// Sixteen bytes for child `number`, made of our own and of the time.
-fn random(arguments: &Arguments, number: u64) -> [u8; 16] {
+pub fn random(arguments: &Arguments, number: u64) -> [u8; 16] {
     let seed = arguments.auxiliary(AT_RANDOM).unwrap_or(0) ^ clock::ticks().rotate_left(32) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut state = seed | 1;
     let mut bytes = [0; 16];
@@ -62,10 +62,15 @@ fn interpreted(line: &str, path: &[u8], command: &[&[u8]]) -> Option<Vec<Vec<u8>
 /// Makes child `number` of `command`, as [`find`] does; of a script, a child that runs its
 /// interpreter.
 pub fn spawn<S: ResourceSource>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, SpawnError> {
+    spawn_with(supplier, command, random(arguments, number), arguments, ports)
+}
+
+/// Makes a child as `spawn` does, which finds these random bytes.
+pub fn spawn_with<S: ResourceSource>(supplier: &mut S, command: &[&[u8]], random: [u8; 16], arguments: &Arguments, ports: Ports) -> Result<Child<S>, SpawnError> {
     let mut words: Vec<Vec<u8>> = command.iter().map(|word| word.to_vec()).collect();
     for _ in 0..MAX_SCRIPTS {
         let slices: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
-        let (path, line) = match find(supplier, &slices, number, arguments, ports) {
+        let (path, line) = match find(supplier, &slices, random, arguments, ports) {
             Err((path, SpawnError::Script(line))) => (path, line),
             result => return result.map_err(|(_, refusal)| refusal),
         };
@@ -74,15 +79,14 @@ pub fn spawn<S: ResourceSource>(supplier: &mut S, command: &[&[u8]], number: u64
     Err(SpawnError::Script(String::new()))
 }
 
-/// Makes child `number` of the first file of the search path that there is; it has our own
-/// environment and current directory.
-fn find<S: ResourceSource>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, (Vec<u8>, SpawnError)> {
+/// Makes a child of the first file of the search path that there is; it has our own environment and
+/// current directory.
+fn find<S: ResourceSource>(supplier: &mut S, command: &[&[u8]], random: [u8; 16], arguments: &Arguments, ports: Ports) -> Result<Child<S>, (Vec<u8>, SpawnError)> {
     let environment: Vec<&[u8]> = arguments.environment().collect();
     let mut refused = (Vec::new(), SpawnError::NotFound);
     for path in candidates(command.first().unwrap_or(&&b""[..]), &environment) {
         let (path, directory) = (arguments.absolute(&path), arguments.directory());
-        let program =
-            Program { path: &path, arguments: command, environment: &environment, directory, random: random(arguments, number), sizes: Sizes::default() };
+        let program = Program { path: &path, arguments: command, environment: &environment, directory, random, sizes: Sizes::default() };
         match spawn::spawn(supplier, &program, ports) {
             Err(SpawnError::NotFound) => {}
             Err(script @ SpawnError::Script(_)) => return Err((path, script)),

@@ -9,6 +9,7 @@
 
 mod facts;
 mod hiring;
+mod substitute;
 
 use super::reference_translation::{ReferenceTranslation, Translator, Way, destroy};
 use super::worker_buffers::{Answer, WorkerBuffers, filled, room};
@@ -379,15 +380,16 @@ impl<W: Interposer> Relay<W> {
         let original = self.objects.original(index_of(received.word));
         let mut letter = InterposedRequest::new(desk, received, seen, crossing.as_deref(), original);
         let watched = self.watch.request(&mut letter);
-        let (words, size, patience) = (letter.words, letter.size, letter.patience);
+        let (words, size, patience, substitute) = (letter.words, letter.size, letter.patience, letter.answer.take());
         let is_exit = received.label() == parent::exit::LABEL && index_of(received.word) == 0;
         if is_exit && self.is_ours() {
             self.end(received.words[0]);
         }
         let message = Message::new(received.label(), words).with_bytes(filled(desk.request, size)).with_references(references(crossing.as_deref()));
-        let result = match &watched {
-            Ok(_) => Ok(self.send_on(desk, original, &message, patience)),
-            Err(errno) => Err(*errno),
+        let result = match (&watched, &substitute) {
+            (Ok(_), Some(substitute)) => Ok(substitute::put(desk, substitute)),
+            (Ok(_), None) => Ok(self.send_on(desk, original, &message, patience)),
+            (Err(errno), _) => Err(*errno),
         };
         if let Some(crossing) = crossing {
             self.translator().finish(crossing);

@@ -29,6 +29,7 @@ trait Work: Sync {
     fn is_made(&self, child: (Space, Thread), keeper: Option<Reference>);
     fn is_begun(&self);
     fn facts(&self) -> Facts;
+    fn random(&self) -> Option<[u8; 16]>;
 }
 
 impl<W: Interposer> Work for Relay<W> {
@@ -50,6 +51,10 @@ impl<W: Interposer> Work for Relay<W> {
 
     fn facts(&self) -> Facts {
         Relay::facts(self)
+    }
+
+    fn random(&self) -> Option<[u8; 16]> {
+        self.watch().random()
     }
 }
 
@@ -138,16 +143,17 @@ fn facts() -> Facts {
 fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<Option<Child<Services>>, SpawnError> {
     let mut services = SERVICES.lock();
     let services = services.as_mut().ok_or(SpawnError::NotFound)?;
-    let ward = *WARD.lock();
+    let (ward, relay) = (*WARD.lock(), *RELAY.lock());
+    let random = relay.and_then(Work::random).unwrap_or_else(|| search::random(arguments, 0));
     if let Some(ward) = ward {
         let data = services.pageable_pool();
-        let child = search::spawn(&mut ward.maker(services.files()).with_data_pool(data), command, 0, arguments, Ports { keeper: Reference::NONE, ..ports })?;
+        let child = search::spawn_with(&mut ward.maker(services.files()).with_data_pool(data), command, random, arguments, Ports { keeper: Reference::NONE, ..ports })?;
         tell(|relay| relay.is_made((child.space(), child.thread()), None));
         ward.begin(&child, short_name(command))?;
         tell(|relay| relay.is_begun());
         return Ok(None);
     }
-    let child = search::spawn(services, command, 0, arguments, ports)?;
+    let child = search::spawn_with(services, command, random, arguments, ports)?;
     tell(|relay| relay.is_made((child.space(), child.thread()), Some(ports.keeper)));
     child.start()?;
     Ok(Some(child))
