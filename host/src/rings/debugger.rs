@@ -35,7 +35,7 @@ struct Case {
     cpus: &'static [u32],
 }
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 11] = [
     Case { sentence: "breakpoints, steps and the end of a program that is alone", under: &["debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "a process in a world", under: &["process", "debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "symbols come from the guest", under: &["process", "debug"], program: "one", script: "one", has_symbols: false, cpus: &[1, 2] },
@@ -44,6 +44,8 @@ const CASES: [Case; 9] = [
     Case { sentence: "gdb goes, and the program goes on", under: &["process", "debug"], program: "one", script: "leave", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "mappings, and a core that gdb opens here", under: &["process", "debug"], program: "one", script: "core", has_symbols: true, cpus: &[1] },
     Case { sentence: "system calls are caught", under: &["process", "debug"], program: "calls", script: "calls", has_symbols: true, cpus: &[2] },
+    Case { sentence: "steps backwards by the record that gdb keeps", under: &["process", "debug"], program: "one", script: "back", has_symbols: true, cpus: &[1] },
+    Case { sentence: "memory that nobody brings while the program stands still", under: &["process", "debug"], program: "served", script: "served", has_symbols: true, cpus: &[1] },
     Case { sentence: "a process that is made, and becomes another program", under: &["process", "debug"], program: "family", script: "family", has_symbols: true, cpus: &[2] },
 ];
 

@@ -9,7 +9,7 @@ use nacre_abi::state::{MappingState, ObjectEntry};
 use nacre_abi::{ObjectType, PAGE_SIZE, Rights, USER_END};
 use nacre_nest::places::Place;
 use nacre_proto::Errno;
-use nacre_sys::{Mapping, OwnedMapping, OwnedRegion, Reference, Space, Span, SpanMut, Window, memory};
+use nacre_sys::{Mapping, OwnedMapping, OwnedRegion, Reference, Space, Window, memory};
 
 /// Bytes of a part that is mapped at a time.
 const PART: u64 = 64 << 10;
@@ -57,7 +57,7 @@ impl View {
         let mut done = 0;
         for (at, size) in pieces(address, into.len()) {
             let piece = &mut into[done..done + size];
-            let copied = self.with_page(at, size as u64, |window| copier.copy(window.span(0, size as u64)?, SpanMut::from(piece)).then_some(()));
+            let copied = self.with_page(at, size as u64, |window| copier.read(window.part(0, size as u64)?, piece).then_some(()));
             if copied.is_none() {
                 break;
             }
@@ -77,7 +77,7 @@ impl View {
         let mut done = 0;
         for (at, size) in pieces(address, bytes.len()) {
             let piece = &bytes[done..done + size];
-            if self.with_page(at, size as u64, |window| copier.copy(Span::from(piece), window.span_mut(0, size as u64)?).then_some(())).is_none() {
+            if self.with_page(at, size as u64, |window| copier.write(window.part(0, size as u64)?, piece).then_some(())).is_none() {
                 return false;
             }
             done += size;
