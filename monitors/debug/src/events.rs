@@ -20,7 +20,7 @@ impl Debugger {
     pub fn at_gate(&mut self, thread: ThreadId, state: &ThreadState) -> Option<Option<Stop>> {
         let inferior = self.inferiors.get_mut(&thread.process)?;
         let gates = inferior.gates?;
-        if inferior.is_leaving && state.rip == gates.leave {
+        if inferior.is_leaving && state.rip == gates.leave() {
             self.leaves(thread, state);
             return Some(None);
         }
@@ -124,7 +124,7 @@ impl Inferior {
     pub fn await_leaving(&mut self, debugger: (&crate::copier::Copier, &mut crate::breakpoints::Pages)) {
         let (copier, pages) = debugger;
         if let Some(gates) = self.gates {
-            self.is_leaving = self.insert(copier, pages, gates.leave);
+            self.is_leaving = self.insert(copier, pages, gates.leave());
         }
     }
 

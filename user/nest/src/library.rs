@@ -1,6 +1,8 @@
 //! Places in the memory of the library for Linux programs that debuggers look at, counted from the
 //! base of `gs`, which leads to a thread's block. The library checks them when it is built.
 
+use crate::plan::LIBRARY_RANGE;
+
 /// Bytes below the block that hold the program's registers while its thread is in the library: 18
 /// words, `rbx rbp r12 r13 r14 r15`, the number of the call, two words without a meaning, `rdi rsi
 /// rdx r10 r8 r9`, the instruction pointer, the flags, and the stack pointer.
@@ -22,3 +24,46 @@ pub const THREAD_NUMBER: u64 = 76 + 4 * 186;
 pub const ENTRIES: u64 = 48;
 /// First of them.
 pub const ENTRIES_MAGIC: u32 = 0x4e61_6567;
+
+/// Addresses of the entries, found by a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entries {
+    /// Entry of calls that come through the kernel, and its first instruction behind the count.
+    pub foreign: [u64; 2],
+    /// Entry of calls with known answers, and its second instruction.
+    pub quick: [u64; 2],
+    /// Entry of other calls that do not come through the kernel, and its second instruction.
+    pub call: [u64; 2],
+    /// Way out that restores all registers.
+    pub leave: u64,
+}
+
+impl Entries {
+    /// Finds the entries by the half words of the list before the entry at `foreign`. `None`: there
+    /// is no such list, or it leads out of the library.
+    pub fn from_words(foreign: u64, words: [u32; 8]) -> Option<Entries> {
+        let [ENTRIES_MAGIC, look, quick, quick_next, call, call_next, leave, 0] = words else { return None };
+        let at = |distance: u32| foreign.wrapping_add_signed(i64::from(distance.cast_signed()));
+        let found = Entries { foreign: [foreign, at(look)], quick: [at(quick), at(quick_next)], call: [at(call), at(call_next)], leave: at(leave) };
+        let all = [found.foreign, found.quick, found.call, [found.leave; 2]];
+        all.as_flattened().iter().all(|address| LIBRARY_RANGE.contains(address)).then_some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_checked() {
+        const FOREIGN: u64 = 0x7e00_0000_1000;
+        let found = |words: [i32; 8]| Entries::from_words(FOREIGN, words.map(i32::cast_unsigned));
+        let magic = ENTRIES_MAGIC.cast_signed();
+        let entries = found([magic, 8, -64, -55, 32, 35, 100, 0]).unwrap();
+        assert_eq!((entries.foreign, entries.quick, entries.call), ([FOREIGN, FOREIGN + 8], [FOREIGN - 64, FOREIGN - 55], [FOREIGN + 32, FOREIGN + 35]));
+        assert_eq!(entries.leave, FOREIGN + 100);
+        assert_eq!(found([magic + 1, 8, -64, -55, 32, 35, 100, 0]), None);
+        assert_eq!(found([magic, 8, -64, -55, 32, 35, 100, 1]), None);
+        assert_eq!(found([magic, 8, i32::MIN, -55, 32, 35, 100, 0]), None);
+    }
+}
