@@ -65,6 +65,7 @@ targets! {
     "inheritance", linux::inheritance, DECODER_TRIES, "what a process takes over from the one that made it";
     "linux", linux::calls, DECODER_TRIES, "a Linux program's calls, with any arguments and memory, up to the first message";
     "gdb-packets", gdb::packets, DECODER_TRIES, "bytes from a gdb, and what a session with it does to a target";
+    "recordings", gdb::recordings, DECODER_TRIES, "a recording of what crossed the boundary of a program";
     "records", host::records, DECODER_TRIES, "what the guest tells the host over its second line";
     "commands", commands::commands, DECODER_TRIES, "texts and answers of commands from outside, and seats that are taken, asked and left in any order";
     "moves", host::moves, DECODER_TRIES, "what the sender of an environment says to `nacre receive`";

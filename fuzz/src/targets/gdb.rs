@@ -1,4 +1,4 @@
-//! Bytes from a gdb.
+//! Bytes from a gdb, and recordings that the monitor `debug` runs programs by.
 
 use crate::bytes::Bytes;
 use nacre_gdb::target::FileError;
@@ -135,4 +135,16 @@ pub fn packets(bytes: &[u8]) {
         };
         assert!(answer.len() < 1 << 20, "gdb is flooded");
     }
+}
+
+pub fn recordings(bytes: &[u8]) {
+    let recording = match nacre_recording::read(bytes) {
+        Ok(recording) => recording,
+        Err(fault) => return drop(fault.to_string()),
+    };
+    assert_eq!(recording.real(|label| label % 2 == 0).len(), recording.exchanges.len());
+    let mut written = nacre_recording::begin(&recording.start);
+    recording.exchanges.iter().for_each(|exchange| nacre_recording::message(exchange, &mut written));
+    nacre_recording::end(recording.status, &mut written);
+    assert_eq!(written, bytes, "a recording has another form");
 }

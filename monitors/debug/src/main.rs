@@ -17,10 +17,14 @@ mod library;
 mod line;
 mod manifest;
 mod options;
+mod player;
 mod processes;
+mod recorder;
 mod stops;
+mod tape;
 mod target;
 mod threads;
+mod turn;
 mod view;
 mod watcher;
 
@@ -29,13 +33,17 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use manifest::MANIFEST;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_nest::Services;
-use nacre_nest::command::{FAILED, complain, explain};
+use nacre_nest::{Services, search};
+use nacre_recording::Start;
+use nacre_nest::command::{FAILED, complain, explain, lossy};
 use nacre_nest::interpose::stage;
 use nacre_proto::Errno;
 use nacre_rt::{Arguments, thread};
 use nacre_sys::OwnedReference;
 use options::Options;
+use player::Player;
+use recorder::Recorder;
+use tape::Tape;
 use watcher::Watcher;
 
 nacre_rt::entry!(debug);
@@ -61,16 +69,39 @@ fn begin(services: &Services, waits: bool) -> Result<(), Errno> {
     Ok(())
 }
 
+/// Begins to write a recording, or reads one; returns the words of the command, too.
+fn tape(options: &Options<'_>, services: &Services, arguments: &Arguments) -> Result<(Option<Tape>, Vec<Vec<u8>>), String> {
+    let command: Vec<Vec<u8>> = options.command.iter().map(|word| word.to_vec()).collect();
+    let environment = tape::of_environment(arguments);
+    match (options.record, options.replay) {
+        (Some(path), _) => {
+            let start = Start { command: command.clone(), environment, random: search::random(arguments, 0) };
+            Ok((Some(Tape::Record(Recorder::new(services, path, &start)?)), command))
+        }
+        (_, Some(path)) => {
+            let player = Player::new(services, path)?;
+            if player.environment() != environment {
+                return Err(format!("{} was recorded in another environment or directory", lossy(path)));
+            }
+            let command = player.command().to_vec();
+            Ok((Some(Tape::Replay(player)), command))
+        }
+        _ => Ok((None, command)),
+    }
+}
+
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
+    let (tape, command) = tape(options, &services, arguments)?;
     match begin(&services, !options.runs) {
         Ok(()) => {}
-        Err(Errno::ENOENT) if options.is_quiet => {}
+        Err(Errno::ENOENT) if options.is_quiet || tape.is_some() => {}
         Err(Errno::EBUSY) => complain(NAME, "another debugger has the line to gdb; this one lets its program run"),
         Err(Errno::ENOENT) => complain(NAME, "this machine has no line for gdb: give nacre run the option --gdb PORT"),
         Err(errno) => return Err(format!("cannot use the line to gdb: {errno}")),
     }
-    stage::run(Watcher::new(stage::name(options.command)), 0, services, options.command, arguments)
+    let words: Vec<&[u8]> = command.iter().map(|word| &word[..]).collect();
+    stage::run(Watcher::new(stage::name(&words), tape), 0, services, &words, arguments)
 }
 
 fn debug(arguments: &Arguments) -> i32 {

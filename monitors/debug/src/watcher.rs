@@ -5,6 +5,8 @@ use crate::debugger::{self, Debugger};
 use crate::inferior::Inferior;
 use crate::manifest::MANIFEST;
 use crate::processes::{Beginning, Parked};
+use crate::tape::{self, Tape};
+use crate::turn::Turn;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::convert::Infallible;
@@ -31,6 +33,8 @@ pub struct Watcher {
     parked: Lock<Option<Parked>>,
     /// Makers of processes that have not begun.
     makers: Lock<BTreeMap<u32, u32>>,
+    /// Recording that is written or read.
+    tape: Option<Lock<Tape>>,
 }
 
 /// Part of a request that is kept until its answer comes.
@@ -41,6 +45,8 @@ pub struct Asked {
     keeper: Option<OwnedReference>,
     /// The process is about to begin, with a thread that is parked until then.
     begins: Option<Option<Parked>>,
+    /// Place of the message in the recording.
+    turn: Option<Turn>,
 }
 
 fn passage(arrival: Arrival, process: u32) -> ReferenceRule<u32, Infallible> {
@@ -49,8 +55,8 @@ fn passage(arrival: Arrival, process: u32) -> ReferenceRule<u32, Infallible> {
 
 impl Watcher {
     /// Watches over a program.
-    pub fn new(name: String) -> Watcher {
-        Watcher { name, first: Lock::new(None), parked: Lock::new(None), makers: Lock::new(BTreeMap::new()) }
+    pub fn new(name: String, tape: Option<Tape>) -> Watcher {
+        Watcher { name, tape: tape.map(Lock::new), first: Lock::new(None), parked: Lock::new(None), makers: Lock::new(BTreeMap::new()) }
     }
 
     fn first(&self) -> u32 {
@@ -65,6 +71,22 @@ impl Watcher {
     fn exits(&self, tag: u32, status: u64) {
         let number = self.number(tag);
         debugger::with(|state| state.ended(number, parent::checked_status(status)));
+        if number == self.first() {
+            self.tape(|tape| tape.ended(parent::checked_status(status)));
+        }
+    }
+
+    /// Calls a function with the recording, if there is one.
+    fn tape<T>(&self, what: impl FnOnce(&mut Tape) -> T) -> Option<T> {
+        self.tape.as_ref().map(|tape| what(&mut tape.lock()))
+    }
+
+    /// Returns the error of a request that cannot be recorded.
+    #[cold]
+    fn refused(&self, label: u32) -> Option<Errno> {
+        let (errno, what) = tape::refusal(label)?;
+        self.tape(|tape| tape.refuses(what));
+        Some(errno)
     }
 
     /// The first process is there: it is debugged from its first instruction on, if it waits.
@@ -107,7 +129,11 @@ impl Interposer for Watcher {
 
     #[inline]
     fn lets_words_pass(&self) -> bool {
-        true
+        self.tape.is_none()
+    }
+
+    fn random(&self) -> Option<[u8; 16]> {
+        self.tape(|tape| tape.random())
     }
 
     #[inline]
@@ -123,6 +149,11 @@ impl Interposer for Watcher {
     }
 
     fn is_made(&self, space: Space, thread: Thread, keeper: Option<Reference>) {
+        if self.tape.is_some()
+            && let Err(status) = tape::hide_time(space)
+        {
+            nacre_rt::report!("debug: cannot hide the time from {}: {status:?}", self.name);
+        }
         let added = debugger::with(|state| self.add(&mut state.debugger, (space, thread), keeper));
         if let Some(Err(errno)) = added {
             nacre_rt::report!("debug: cannot debug {}: {errno}", self.name);
@@ -147,12 +178,25 @@ impl Interposer for Watcher {
     }
 
     fn sent(&self, seen: &ProxyInfo<u32>, arrival: Arrival) -> ReferenceRule<u32, Infallible> {
+        if self.tape.is_some() && arrival.kind == TargetType::Port as u64 {
+            // Others could send it something at any moment.
+            self.tape(|tape| tape.refuses("gives others a port of its own"));
+            return ReferenceRule::Refused;
+        }
         passage(arrival, seen.tag)
     }
 
     #[inline]
     fn request(&self, letter: &mut InterposedRequest<'_, u32>) -> Result<Asked, Errno> {
-        let mut asked = Asked { label: letter.label, process: letter.seen.tag, keeper: None, begins: None };
+        let mut asked = Asked { label: letter.label, process: letter.seen.tag, keeper: None, begins: None, turn: None };
+        if self.tape.is_some() {
+            if let Some(errno) = self.refused(letter.label) {
+                return Err(errno);
+            }
+            if letter.label != parent::exit::LABEL {
+                asked.turn = self.tape(|tape| tape.asked(letter));
+            }
+        }
         match letter.label {
             parent::exit::LABEL if !letter.seen.outward => self.exits(letter.seen.tag, letter.words[0]),
             parent::keep::LABEL => asked.keeper = letter.references().first().and_then(|keeper| OwnedReference::copy_of(*keeper, REFERENCE_CONTROL).ok()),
@@ -184,6 +228,9 @@ impl Interposer for Watcher {
 
     #[inline]
     fn answered(&self, _: usize, asked: Asked, returned: &Result<InterposedReply<'_>, Status>) {
+        if let Some(turn) = asked.turn {
+            self.tape(|tape| tape.answered(&turn, returned));
+        }
         if let Some(parked) = asked.begins {
             let (number, has_failed) = (self.number(asked.process), matches!(returned, Ok(reply) if reply.label != 0));
             debugger::with(|state| state.debugger.begun(number, !has_failed));

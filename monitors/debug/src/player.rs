@@ -1,0 +1,159 @@
+//! Runs a program by a recording: answers its messages, and ends it where it does otherwise than it
+//! did. Messages that bring memory are sent on. All others reach nobody, but output is shown.
+
+use crate::manifest::MANIFEST;
+use crate::turn::{self, DIVERGED, Turn};
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use nacre_abi::message::MAX_BYTES;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
+use nacre_nest::Services;
+use nacre_nest::command::{complain, lossy};
+use nacre_nest::interpose::stage::write_all;
+use nacre_nest::interpose::{InterposedRequest, Substitute};
+use nacre_proto::flags::{O_CREAT, O_RDONLY, O_TRUNC, OWN_POSITION};
+use nacre_proto::{Errno, directory, file, parent};
+use nacre_recording::{Answer, Digest, Given, MAX_SIZE, Recording};
+use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference};
+
+/// A recording that a program runs by.
+pub struct Player {
+    recording: Recording,
+    /// Messages that are sent on.
+    real: Vec<bool>,
+    next: usize,
+    digest: Digest,
+    has_ended: bool,
+    /// Stands for all ports of which nothing is asked; nobody receives there.
+    _nobody: OwnedPort,
+    nobody: OwnedReference,
+    /// Our own streams for output, by the numbers of the program's.
+    streams: BTreeMap<u64, OwnedReference>,
+}
+
+/// Reads a whole file.
+fn read_file(services: &Services, path: &[u8]) -> Result<Vec<u8>, Errno> {
+    let opened = directory::open(services.files(), O_RDONLY, 0, path)?.file;
+    let (mut all, mut part) = (Vec::new(), vec![0; MAX_BYTES as usize]);
+    loop {
+        let count = file::read(opened.handle(), OWN_POSITION, part.len() as u64, &mut part[..])?.data as usize;
+        if count == 0 || all.len() > MAX_SIZE {
+            return Ok(all);
+        }
+        all.try_reserve(count).map_err(|_| Errno::ENOMEM)?;
+        all.extend(&part[..count.min(part.len())]);
+    }
+}
+
+/// Says how a replay differs from its recording, and ends.
+fn diverge(what: &str) -> ! {
+    complain(MANIFEST.name, &format!("the replay differs from the recording: {what}"));
+    nacre_rt::exit(DIVERGED)
+}
+
+impl Player {
+    /// Reads a recording.
+    pub fn new(services: &Services, path: &[u8]) -> Result<Player, String> {
+        let name = lossy(path);
+        let bytes = read_file(services, path).map_err(|errno| format!("cannot read {name}: {errno}"))?;
+        let recording = nacre_recording::read(&bytes).map_err(|fault| format!("{name} {fault}"))?;
+        let real = recording.real(turn::is_about_memory);
+        let port = OwnedPort::new(0, PortSet::NONE).map_err(|status| format!("cannot make a port: {status:?}"))?;
+        let nobody = port.new_reference(REFERENCE_USE | REFERENCE_NOTIFY).map_err(|status| format!("cannot make a reference: {status:?}"))?;
+        Ok(Player { recording, real, next: 0, digest: Digest::default(), has_ended: false, _nobody: port, nobody, streams: BTreeMap::new() })
+    }
+
+    /// Words of the command.
+    pub fn command(&self) -> &[Vec<u8>] {
+        &self.recording.start.command
+    }
+
+    /// Digest of the environment.
+    pub fn environment(&self) -> u64 {
+        self.recording.start.environment
+    }
+
+    /// Random bytes that the program finds.
+    pub fn random(&self) -> [u8; 16] {
+        self.recording.start.random
+    }
+
+    /// A request of the program's: it is answered, or sent on.
+    pub fn asked(&mut self, letter: &mut InterposedRequest<'_, u32>) -> Turn {
+        let turn = turn::asked(letter, &mut self.digest);
+        let Some(exchange) = self.recording.exchanges.get(self.next) else {
+            diverge(&format!("after its {} messages comes {}", self.next, turn::name(turn.label)));
+        };
+        if (exchange.port, exchange.label, exchange.digest) != (turn.port, turn.label, turn.digest) {
+            let (was, is) = (turn::name(exchange.label), turn::name(turn.label));
+            diverge(&format!("message {} was {was} to port {}, and is {is} to port {}, or carries something else", self.next + 1, exchange.port, turn.port));
+        }
+        if self.real[self.next] {
+            if turn.label == directory::open::LABEL {
+                // What is read is there; nothing is made or cut off again.
+                letter.words[0] &= !(O_CREAT | O_TRUNC);
+            }
+            return turn;
+        }
+        letter.answer = Some(self.substitute());
+        if turn.label == file::write::LABEL
+            && let Some(stream) = self.streams.get(&turn.port)
+        {
+            write_all(stream.handle(), &letter.bytes());
+        }
+        turn
+    }
+
+    /// Returns the answer that the recording has.
+    fn substitute(&self) -> Substitute {
+        match &self.recording.exchanges[self.next].answer {
+            Answer::Failed(_) => Substitute { label: Errno::EIO.0, words: [0; 6], bytes: Vec::new(), references: Vec::new() },
+            Answer::Given { label, words, bytes, references } => {
+                let nobody = references.iter().map(|_| self.nobody.handle()).collect();
+                Substitute { label: *label, words: *words, bytes: bytes.clone(), references: nobody }
+            }
+        }
+    }
+
+    /// A request has been answered.
+    pub fn answered(&mut self, turn: &Turn, answer: &Answer) {
+        if self.has_ended {
+            return;
+        }
+        let number = self.next;
+        self.next += 1;
+        let wanted = self.recording.exchanges.get(number).map(|exchange| &exchange.answer);
+        let is_same = match (wanted, answer) {
+            // The client is told of both in the same way.
+            (Some(Answer::Failed(_)), _) => true,
+            (Some(wanted), answer) => wanted == answer,
+            (None, _) => false,
+        };
+        if !is_same {
+            diverge(&format!("the answer to message {}, {}, is another", number + 1, turn::name(turn.label)));
+        }
+        if let (parent::stream::LABEL, Answer::Given { references, .. }) = (turn.label, answer)
+            && let Some(Given::Port(port)) = references.first()
+            && let Ok(own) = parent::stream(Reference::PARENT, turn.word)
+        {
+            self.streams.insert(*port, own.file);
+        }
+    }
+
+    /// The program has ended.
+    pub fn ended(&mut self, status: u64) {
+        if core::mem::replace(&mut self.has_ended, true) {
+            return;
+        }
+        let left = self.recording.exchanges.len() - self.next.min(self.recording.exchanges.len());
+        if left > 0 {
+            diverge(&format!("it ends {left} messages early"));
+        }
+        if status != self.recording.status {
+            diverge(&format!("its status is {status}, and was {}", self.recording.status));
+        }
+    }
+}

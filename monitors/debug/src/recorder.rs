@@ -1,0 +1,84 @@
+//! Writes a recording.
+
+use crate::manifest::MANIFEST;
+use crate::turn::{self, Turn};
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use nacre_nest::Services;
+use nacre_nest::command::{FAILED, complain, create};
+use nacre_nest::interpose::InterposedRequest;
+use nacre_proto::file;
+use nacre_proto::flags::OWN_POSITION;
+use nacre_recording::{Answer, Digest, Start};
+use nacre_sys::OwnedReference;
+
+/// Bytes that are kept before they are written.
+const PART: usize = 48 << 10;
+
+/// A recording that is written.
+pub struct Recorder {
+    file: OwnedReference,
+    path: String,
+    kept: Vec<u8>,
+    digest: Digest,
+    has_ended: bool,
+    /// Random bytes that the program finds.
+    pub random: [u8; 16],
+    told: BTreeSet<&'static str>,
+}
+
+impl Recorder {
+    /// Begins a recording in a file.
+    pub fn new(services: &Services, path: &[u8], start: &Start) -> Result<Recorder, String> {
+        let file = create(services, path)?;
+        let (path, kept) = (String::from_utf8_lossy(path).into_owned(), nacre_recording::begin(start));
+        Ok(Recorder { file, path, kept, digest: Digest::default(), has_ended: false, random: start.random, told: BTreeSet::new() })
+    }
+
+    /// A request of the program's is to be sent on.
+    pub fn asked(&mut self, letter: &InterposedRequest<'_, u32>) -> Turn {
+        turn::asked(letter, &mut self.digest)
+    }
+
+    /// The program wants what cannot be recorded: people are told, once.
+    pub fn refuses(&mut self, what: &'static str) {
+        if !what.is_empty() && self.told.insert(what) {
+            complain(MANIFEST.name, &format!("the program {what}, which cannot be recorded: it is refused"));
+        }
+    }
+
+    /// A request has been answered.
+    pub fn answered(&mut self, turn: &Turn, answer: Answer) {
+        if !self.has_ended {
+            nacre_recording::message(&turn::exchange(turn, answer), &mut self.kept);
+            if self.kept.len() >= PART {
+                self.write();
+            }
+        }
+    }
+
+    /// The program has ended.
+    pub fn ended(&mut self, status: u64) {
+        if !self.has_ended {
+            self.has_ended = true;
+            nacre_recording::end(status, &mut self.kept);
+            self.write();
+        }
+    }
+
+    fn write(&mut self) {
+        let mut rest = &self.kept[..];
+        while !rest.is_empty() {
+            match file::write(self.file.handle(), OWN_POSITION, &rest[..rest.len().min(PART)]) {
+                Ok(reply) if reply.count > 0 => rest = &rest[rest.len().min(reply.count as usize)..],
+                _ => {
+                    complain(MANIFEST.name, &format!("cannot write {}: the recording is not whole", self.path));
+                    nacre_rt::exit(FAILED);
+                }
+            }
+        }
+        self.kept.clear();
+    }
+}

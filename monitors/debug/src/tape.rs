@@ -1,0 +1,97 @@
+//! Recording and replay: what crosses the boundary of the program is written to a file, or comes
+//! from one. Messages, with their answers, are all that crosses: what else would is refused.
+
+use crate::player::Player;
+use crate::recorder::Recorder;
+use crate::turn::{Turn, answer};
+use nacre_abi::state::SpaceState;
+use nacre_nest::interpose::{InterposedReply, InterposedRequest};
+use nacre_proto::{Errno, channel, clock, file, parent, process};
+use nacre_recording::Digest;
+use nacre_rt::Arguments;
+use nacre_sys::{Space, Status};
+
+/// Requests that would bring in what cannot be recorded: their errors, and what the program would
+/// do by them if people are to be told.
+const REFUSED: [(u32, Errno, &str); 8] = [
+    // The program asks for the time by messages instead.
+    (clock::scale::LABEL, Errno::ENOSYS, ""),
+    // Who its parent is can be asked by messages.
+    (process::parents::LABEL, Errno::EPERM, ""),
+    (process::create::LABEL, Errno::EAGAIN, "makes a process"),
+    (process::thread_create::LABEL, Errno::EAGAIN, "makes a thread"),
+    (process::attach::LABEL, Errno::ENOSYS, "handles signals"),
+    (parent::keep::LABEL, Errno::ENOSYS, "handles its exceptions"),
+    (channel::share::LABEL, Errno::ENOSYS, "shares the memory of a pipe or a socket"),
+    (file::share::LABEL, Errno::ENOSYS, "shares the memory of a file"),
+];
+
+/// Returns the error of a request that would bring in what cannot be recorded, and what is said of
+/// it; nothing is said if the text is empty.
+pub fn refusal(label: u32) -> Option<(Errno, &'static str)> {
+    REFUSED.iter().find(|one| one.0 == label).map(|one| (one.1, one.2))
+}
+
+/// Hides the machine's time from a space. A program reads it by messages then, and one that reads
+/// the processor's counter itself has an exception.
+pub fn hide_time(space: Space) -> Result<(), Status> {
+    let state = space.get_state()?;
+    space.set_state(&SpaceState { flags: state.flags | SpaceState::TIME_HIDDEN, ..state })
+}
+
+/// Returns the digest of an environment.
+pub fn of_environment(arguments: &Arguments) -> u64 {
+    let mut digest = Digest::default();
+    arguments.environment().for_each(|word| digest.add_bytes(word));
+    digest.add_bytes(arguments.directory());
+    digest.value()
+}
+
+/// A recording that is written or read.
+pub enum Tape {
+    /// The recording is written.
+    Record(Recorder),
+    /// The program runs by the recording.
+    Replay(Player),
+}
+
+impl Tape {
+    /// Treats a request of the program's that is to be sent on.
+    pub fn asked(&mut self, letter: &mut InterposedRequest<'_, u32>) -> Turn {
+        match self {
+            Tape::Record(recorder) => recorder.asked(letter),
+            Tape::Replay(player) => player.asked(letter),
+        }
+    }
+
+    /// Treats the answer to a request.
+    pub fn answered(&mut self, turn: &Turn, returned: &Result<InterposedReply<'_>, Status>) {
+        match self {
+            Tape::Record(recorder) => recorder.answered(turn, answer(returned)),
+            Tape::Replay(player) => player.answered(turn, &answer(returned)),
+        }
+    }
+
+    /// Tells people, when a recording is written, what the program wants that cannot be recorded.
+    pub fn refuses(&mut self, what: &'static str) {
+        if let Tape::Record(recorder) = self {
+            recorder.refuses(what);
+        }
+    }
+
+    /// Notes that the program has ended with this status.
+    pub fn ended(&mut self, status: u64) {
+        match self {
+            Tape::Record(recorder) => recorder.ended(status),
+            Tape::Replay(player) => player.ended(status),
+        }
+    }
+
+    /// Random bytes that the program finds.
+    pub fn random(&self) -> [u8; 16] {
+        match self {
+            Tape::Record(recorder) => recorder.random,
+            Tape::Replay(player) => player.random(),
+        }
+    }
+}

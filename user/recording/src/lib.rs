@@ -1,0 +1,188 @@
+//! What crossed the boundary of a program, as a file: see the README.
+//!
+//! The file begins with [`MAGIC`] and a [`VERSION`]. Records follow, each behind a byte that says
+//! which. Numbers are written in groups of seven bits, the lowest first, with the highest bit set
+//! in all bytes but the last.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod digest;
+mod read;
+mod write;
+
+use alloc::vec::Vec;
+pub use digest::Digest;
+pub use read::{Fault, read};
+pub use write::{begin, end, message};
+
+/// First bytes of each recording.
+pub const MAGIC: &[u8; 8] = b"NacreRec";
+/// Version of the format.
+pub const VERSION: u64 = 1;
+/// Maximum size of a recording that is read.
+pub const MAX_SIZE: usize = 256 << 20;
+/// Maximum number of words of a command or of an environment.
+pub const MAX_WORDS: u64 = 65_536;
+/// Maximum number of bytes of an answer.
+pub const MAX_BYTES: u64 = 1 << 20;
+/// Maximum number of references of an answer.
+pub const MAX_REFERENCES: u64 = 8;
+
+/// Bytes before records.
+const START: u8 = b'S';
+const MESSAGE: u8 = b'M';
+const END: u8 = b'E';
+
+/// Start of a program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Start {
+    /// Words of the command.
+    pub command: Vec<Vec<u8>>,
+    /// Digest of the environment.
+    pub environment: u64,
+    /// Random bytes that the program finds.
+    pub random: [u8; 16],
+}
+
+/// Answer to a message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// The answer came.
+    Given {
+        /// Label of the answer.
+        label: u32,
+        /// Words of the answer.
+        words: [u64; 6],
+        /// Bytes of the answer.
+        bytes: Vec<u8>,
+        /// References of the answer: the numbers that ports have from now on, and the types of all
+        /// else.
+        references: Vec<Given>,
+    },
+    /// Status of a message without an answer.
+    Failed(u64),
+}
+
+/// Reference of an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Given {
+    /// A port, which has this number.
+    Port(u64),
+    /// An object of this type.
+    Object(u64),
+}
+
+/// A message and its answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Exchange {
+    /// Number of the port that it was sent to.
+    pub port: u64,
+    /// Label of the message.
+    pub label: u32,
+    /// Digest of all messages and answers up to this message.
+    pub digest: u64,
+    /// The answer.
+    pub answer: Answer,
+}
+
+/// A recording.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Recording {
+    /// Start of the program.
+    pub start: Start,
+    /// Messages, in their order.
+    pub exchanges: Vec<Exchange>,
+    /// Status with which the program ended.
+    pub status: u64,
+}
+
+impl Recording {
+    /// Returns for each exchange if it has to be made again. It has to if its label says so, if its
+    /// answer brings an object that is no port, such as memory, or if its answer brings a port of
+    /// which such an exchange asks. All others are answered from the recording.
+    pub fn real(&self, is_real: fn(u32) -> bool) -> Vec<bool> {
+        let mut real = Vec::new();
+        real.resize(self.exchanges.len(), false);
+        let mut ports = alloc::collections::BTreeSet::new();
+        for (exchange, real) in self.exchanges.iter().zip(&mut real).rev() {
+            let Answer::Given { references, .. } = &exchange.answer else { continue };
+            *real = is_real(exchange.label)
+                || references.iter().any(|given| match given {
+                    Given::Port(number) => ports.contains(number),
+                    Given::Object(_) => true,
+                });
+            if *real {
+                ports.insert(exchange.port);
+            }
+        }
+        real
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(references: &[Given]) -> Answer {
+        Answer::Given { label: 0, words: [1, 2, 300, 0, 0, 0], bytes: b"hi".to_vec(), references: references.to_vec() }
+    }
+
+    fn example() -> Recording {
+        let start = Start { command: vec![b"cat".to_vec(), b"x".to_vec()], environment: 0x1234, random: *b"0123456789abcdef" };
+        let exchange = |port, answer| Exchange { port, label: 0x1_0002, digest: 0x1122_3344_5566_7788, answer };
+        let exchanges = vec![exchange(0, given(&[Given::Port(4)])), exchange(4, given(&[Given::Object(2)])), exchange(9, Answer::Failed(7))];
+        Recording { start, exchanges, status: 258 }
+    }
+
+    fn bytes(recording: &Recording) -> Vec<u8> {
+        let mut bytes = begin(&recording.start);
+        recording.exchanges.iter().for_each(|exchange| message(exchange, &mut bytes));
+        end(recording.status, &mut bytes);
+        bytes
+    }
+
+    const GOLDEN: &[u8] = b"NacreRec\x01S\x02\x03cat\x01x\x34\x12\0\0\0\0\0\x000123456789abcdef\
+        M\0\x82\x80\x04\x88\x77\x66\x55\x44\x33\x22\x11\0\0\x01\x02\xac\x02\0\0\0\x02hi\x01\0\x04\
+        M\x04\x82\x80\x04\x88\x77\x66\x55\x44\x33\x22\x11\0\0\x01\x02\xac\x02\0\0\0\x02hi\x01\x01\x02\
+        M\x09\x82\x80\x04\x88\x77\x66\x55\x44\x33\x22\x11\x01\x07\
+        E\x82\x02";
+
+    #[test]
+    fn a_recording_is_these_bytes() {
+        assert_eq!(bytes(&example()), GOLDEN);
+        assert_eq!(read(GOLDEN), Ok(example()));
+    }
+
+    #[test]
+    fn what_is_cut_off_or_changed_is_refused() {
+        for size in 0..GOLDEN.len() {
+            assert!(read(&GOLDEN[..size]).is_err(), "{size} bytes");
+        }
+        let with = |at: usize, byte: u8| {
+            let mut bytes = GOLDEN.to_vec();
+            bytes[at] = byte;
+            read(&bytes)
+        };
+        assert_eq!(with(0, b'n'), Err(Fault::Foreign));
+        assert_eq!(with(8, 2), Err(Fault::Version(2)));
+        assert_eq!(with(9, b'M'), Err(Fault::Damaged(9)));
+        assert_eq!(read(&[GOLDEN, b"E\0"].concat()), Err(Fault::Damaged(GOLDEN.len())));
+    }
+
+    #[test]
+    fn what_brings_memory_is_made_again_and_what_leads_to_it() {
+        let exchange = |port, references: &[Given]| Exchange { port, label: 1, digest: 0, answer: given(references) };
+        let exchanges = vec![
+            exchange(0, &[Given::Port(1)]),
+            exchange(0, &[Given::Port(2)]),
+            exchange(1, &[]),
+            exchange(1, &[Given::Object(2)]),
+            exchange(2, &[Given::Port(3)]),
+        ];
+        let recording = Recording { exchanges, ..Recording::default() };
+        assert_eq!(recording.real(|_| false), [true, false, false, true, false]);
+        assert_eq!(recording.real(|label| label == 1), [true; 5]);
+    }
+}
