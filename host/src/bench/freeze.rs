@@ -66,7 +66,7 @@ fn row(products: &Products, program: &Path, mebibytes: u64) -> Outcome<Row> {
     let memory = format!("{}M", mebibytes + MORE);
     let held = mebibytes.to_string();
     let below = |words: &[&str]| [&["checkpoint", "--stats", "-m", &memory, "--after", SETTLED], words, &["process", PLACE, &held]].concat().iter().map(|word| word.to_string()).collect::<Vec<_>>();
-    let frozen = run(products, &[&file], &below(&["--end", "-o", "/tmp/image"]), Some(("/tmp/image", &image)))?;
+    let frozen = run(products, &[&file], &below(&["-o", "/tmp/image"]), Some(("/tmp/image", &image)))?;
     let copied = |count: &str| run(products, &[&file], &below(&["--fork", count]), None);
     let (once, thrice) = (copied("1")?, copied("3")?);
     let thawed = run(products, &[&file, &format!("{}:/image", image.display())], &["checkpoint", "--stats", "--thaw", "/image"].map(String::from), None)?;
@@ -111,10 +111,10 @@ fn number(text: &str, verb: &str, what: &str) -> Option<u64> {
 
 impl fmt::Display for Freeze {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(to, "`./nacre bench --freeze --write` measures this table alone: `process` below `checkpoint`, with a")?;
-        writeln!(to, "program that holds so much memory ([bench/freeze](../bench/freeze/README.md)). A pause is the time in")?;
-        writeln!(to, "which nothing runs while an image is written, a thaw the time from the start of the monitor until")?;
-        writeln!(to, "threads run.\n")?;
+        writeln!(to, "`./nacre bench --freeze --write` measures this table alone: `process` below `checkpoint`,")?;
+        writeln!(to, "with a program that holds so much memory ([bench/freeze](../bench/freeze/README.md)). A pause is")?;
+        writeln!(to, "the time in which nothing runs while an image is made, a thaw the time from the start of the")?;
+        writeln!(to, "monitor until threads run.\n")?;
         writeln!(to, "| memory | objects | pages | pause | one copy | a further copy | thaw |")?;
         writeln!(to, "| --- | ---: | ---: | ---: | ---: | ---: | ---: |")?;
         for row in &self.rows {

@@ -118,13 +118,16 @@ pub fn freeze(world: &mut World, number: u64, holder: Option<u64>, sink: impl Fn
         life.hold(command, stopped.remove(&number).unwrap_or_default());
     }
     let written = match taken {
-        Ok(taken) if taken.pages.are_copied() || holder.is_some() => {
+        Ok(taken) if taken.pages.are_copied() && holder.is_none() => {
             go_on_all(world, &stopped)?;
             let ticks = nacre_sys::clock::ticks() - started;
             write(world, number, taken, sink).map(|figures| Figures { ticks, ..figures })
         }
-        // Its pages are where it would write to them.
+        // Its pages are where it would write to them. Others can go on if it stands still anyway.
         Ok(taken) => {
+            if holder.is_some() {
+                go_on_all(world, &core::mem::take(&mut stopped))?;
+            }
             let written = write(world, number, taken, sink);
             go_on_all(world, &stopped)?;
             written.map(|figures| Figures { ticks: nacre_sys::clock::ticks() - started, ..figures })
