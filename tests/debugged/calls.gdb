@@ -16,7 +16,7 @@ catch syscall
 continue
 printf "= call %d begins\n", $orig_rax
 stepi
-printf "= it has returned %d\n", $rax >= 0
+printf "= call %d has returned %d\n", $orig_rax, $rax >= 0
 delete
 catch syscall write
 continue

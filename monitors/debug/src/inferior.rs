@@ -265,6 +265,7 @@ impl Inferior {
             let state = ThreadState { rflags: state.rflags & !TRAP_FLAG, ..state };
             let pending = entry.pending.take().filter(|_| entry.interrupted_at.is_none());
             (entry.mode, entry.awaited, entry.interrupted_at, entry.call, entry.returns) = (Mode::Run, None, None, None, None);
+            entry.returned = None;
             match pending {
                 Some(exception) => ended = self.hand_on(number, &exception, &state).or(ended),
                 None => {

@@ -163,10 +163,8 @@ impl Debugger {
         if inferior.first_stop == Some(state.rip) {
             return self.arrives(thread, state);
         }
-        let reason = match returns.filter(|_| awaited == Some(state.rip)) {
-            Some(number) => Reason::CallEnds(number),
-            None => reason,
-        };
+        entry.returned = returns.filter(|_| awaited == Some(state.rip));
+        let reason = entry.returned.map_or(reason, Reason::CallEnds);
         Some(Stop::Thread(thread, signal, reason))
     }
 }

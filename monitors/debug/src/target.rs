@@ -15,6 +15,7 @@ impl Debugger {
     fn go_on(&mut self, thread: ThreadId, action: Action) {
         let Some((_, inferior)) = self.entry(thread) else { return };
         let Some(entry) = inferior.threads.get(thread.thread).filter(|entry| entry.is_ours) else { return };
+        entry.returned = None;
         if let Some(call) = entry.call.take() {
             self.make_call(thread, call);
             return;

@@ -59,6 +59,8 @@ pub struct Entry {
     pub call: Option<SystemCall>,
     /// Number of the system call that returns at `awaited`.
     pub returns: Option<u64>,
+    /// Number of the system call behind which it stands.
+    pub returned: Option<u64>,
 }
 
 impl Entry {
@@ -110,7 +112,7 @@ impl Threads {
 
     fn add(&mut self, thread: Thread, slot: u64, number: u32) -> Result<(), Errno> {
         let reference = OwnedReference::made_by(|place| thread.reference(place, REFERENCE_ALL))?;
-        self.all.push(Entry { number, slot, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, interrupted_at: None, awaited: None, call: None, returns: None });
+        self.all.push(Entry { number, slot, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, interrupted_at: None, awaited: None, call: None, returns: None, returned: None });
         Ok(())
     }
 
@@ -204,6 +206,7 @@ pub fn registers(memory: (&View, &Copier), entry: &Entry) -> Option<Registers> {
         (registers.general[RAX], registers.general[RCX], registers.general[R11]) = (NO_SUCH_CALL, call.next, call.flags);
         return Some(registers);
     }
+    registers.original = entry.returned.unwrap_or(registers.original);
     registers.rip = entry.interrupted_at.unwrap_or(state.rip);
     registers.flags = state.rflags as u32;
     Some(registers)
