@@ -5,7 +5,6 @@ use crate::breakpoints::Pages;
 use crate::copier::Copier;
 use crate::files::Files;
 use crate::inferior::{Arrival, Inferior};
-use crate::line::Line;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use nacre_gdb::{Events, Reason, Session, Stop, Target, ThreadId};
@@ -63,11 +62,11 @@ pub fn with<T>(what: impl FnOnce(&mut State) -> T) -> Option<T> {
 }
 
 /// Makes the state of a session over this line.
-pub fn start(line: Line, files: OwnedReference, waits: bool) -> Result<PortSet, Errno> {
+pub fn start(line: OwnedReference, files: OwnedReference, waits: bool) -> Result<PortSet, Errno> {
     let set = OwnedPortSet::new()?;
     let handle = set.handle();
     let debugger = Debugger { inferiors: BTreeMap::new(), copier: Copier::start()?, pages: Pages::take()?, files: Files::new(files), set, waits, beginning: BTreeMap::new(), events: Events::default(), is_interrupted: false, killed: Vec::new(), ended: Vec::new() };
-    *STATE.lock() = Some(State { debugger, session: Session::default(), line: line.0, early: Vec::new() });
+    *STATE.lock() = Some(State { debugger, session: Session::default(), line, early: Vec::new() });
     Ok(handle)
 }
 

@@ -14,7 +14,6 @@ mod files;
 mod gates;
 mod inferior;
 mod library;
-mod line;
 mod manifest;
 mod options;
 mod player;
@@ -28,18 +27,17 @@ mod turn;
 mod view;
 mod watcher;
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use manifest::MANIFEST;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_nest::{Services, search};
+use nacre_nest::{Services, gdb_line, search};
 use nacre_recording::Start;
 use nacre_nest::command::{FAILED, complain, explain, lossy};
 use nacre_nest::interpose::stage;
 use nacre_proto::Errno;
 use nacre_rt::{Arguments, thread};
-use nacre_sys::OwnedReference;
+use nacre_sys::{OwnedReference, Reference};
 use options::Options;
 use player::Player;
 use recorder::Recorder;
@@ -59,13 +57,13 @@ const NAME: &str = MANIFEST.name;
 /// Starts the threads that debug. `ENOENT`: there is no line to gdb.
 /// `EBUSY`: somebody has it.
 fn begin(services: &Services, waits: bool) -> Result<(), Errno> {
-    let line = line::open(services)?;
-    let reader = OwnedReference::copy_of(line.0.handle(), REFERENCE_USE)?.leak();
+    let line = gdb_line::open(services)?;
+    let reader = OwnedReference::copy_of(line.handle(), REFERENCE_USE)?.leak();
     let files = OwnedReference::copy_of(services.files(), REFERENCE_USE)?;
     let set = debugger::start(line, files, waits)?;
     // Both serve for as long as this program runs.
     drop(thread::spawn(stops::receive, set.0 as usize)?);
-    drop(thread::spawn(line::read, reader.0 as usize)?);
+    drop(thread::spawn(read, reader.0 as usize)?);
     Ok(())
 }
 
@@ -90,6 +88,13 @@ fn tape(options: &Options<'_>, services: &Services, arguments: &Arguments) -> Re
     }
 }
 
+/// Reads the line at this address of a reference.
+fn read(line: usize) {
+    gdb_line::read(Reference(line as u64), |bytes| {
+        let _ = debugger::with(|state| state.feed(bytes));
+    });
+}
+
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let (tape, command) = tape(options, &services, arguments)?;
@@ -97,8 +102,8 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
         Ok(()) => {}
         Err(Errno::ENOENT) if options.is_quiet || tape.is_some() => {}
         Err(Errno::EBUSY) => complain(NAME, "another debugger has the line to gdb; this one lets its program run"),
-        Err(Errno::ENOENT) => complain(NAME, "this machine has no line for gdb: give nacre run the option --gdb PORT"),
-        Err(errno) => return Err(format!("cannot use the line to gdb: {errno}")),
+        Err(Errno::ENOENT) => complain(NAME, &gdb_line::refusal(Errno::ENOENT)),
+        Err(errno) => return Err(gdb_line::refusal(errno)),
     }
     let words: Vec<&[u8]> = command.iter().map(|word| &word[..]).collect();
     stage::run(Watcher::new(stage::name(&words), tape), 0, services, &words, arguments)

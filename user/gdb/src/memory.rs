@@ -8,8 +8,9 @@ use crate::text::{self, bytes_of, put_hex, split};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Kind of a breakpoint that is an instruction in memory.
-const SOFTWARE: &[u8] = b"0";
+/// Kinds of breakpoints that stop at an instruction: in memory, and in the processor. Both are the
+/// same to a target, which knows best how to make one.
+const AT_INSTRUCTION: [&[u8]; 2] = [b"0", b"1"];
 
 impl Session {
     pub(crate) fn registers(&mut self, kind: u8, rest: &[u8], target: &mut impl Target) -> Reply {
@@ -51,11 +52,10 @@ impl Session {
         }
     }
 
-    /// Inserts or removes a breakpoint. gdb makes kinds other than instructions in memory by
-    /// itself, of single steps.
+    /// Inserts or removes a breakpoint. gdb makes watchpoints by itself, of single steps.
     pub(crate) fn breakpoint(&mut self, inserts: bool, rest: &[u8], target: &mut impl Target) -> Reply {
         let (kind, rest) = split(rest, b',');
-        if kind != SOFTWARE {
+        if !AT_INSTRUCTION.contains(&kind) {
             return Reply::unknown();
         }
         let (address, _) = split(rest, b',');

@@ -5,7 +5,7 @@ pub const SIZE: usize = 560;
 /// Bytes of the FPU's registers as `fxsave` writes them.
 pub const FPU_SIZE: usize = 512;
 
-/// Segment registers of a program in 64-bit mode: `cs ss ds es fs gs`.
+/// Segment registers of a program in 64-bit mode.
 const SEGMENTS: [u32; 6] = [0x33, 0x2b, 0, 0, 0, 0];
 
 /// Offsets in the packet of groups of registers.
@@ -44,6 +44,8 @@ pub struct Registers {
     pub rip: u64,
     /// Flags.
     pub flags: u32,
+    /// Segment registers: `cs ss ds es fs gs`. gdb does not set them.
+    pub segments: [u32; 6],
     /// FPU registers as `fxsave` writes them.
     pub fpu: [u8; FPU_SIZE],
     /// Number of the system call that the thread is in, or -1.
@@ -64,7 +66,7 @@ impl Default for Registers {
         let mut fpu = [0; FPU_SIZE];
         fpu[saved::CONTROL..saved::CONTROL + 2].copy_from_slice(&0x37fu16.to_le_bytes());
         fpu[saved::MXCSR..saved::MXCSR + 4].copy_from_slice(&0x1f80u32.to_le_bytes());
-        Registers { general: [0; 16], rip: 0, flags: 0x202, fpu, original: u64::MAX, fs_base: 0, gs_base: 0 }
+        Registers { general: [0; 16], rip: 0, flags: 0x202, segments: SEGMENTS, fpu, original: u64::MAX, fs_base: 0, gs_base: 0 }
     }
 }
 
@@ -108,7 +110,7 @@ impl Registers {
         }
         put(&mut bytes, offset::RIP, &self.rip.to_le_bytes());
         put(&mut bytes, offset::FLAGS, &self.flags.to_le_bytes());
-        for (number, value) in SEGMENTS.iter().enumerate() {
+        for (number, value) in self.segments.iter().enumerate() {
             put(&mut bytes, offset::SEGMENTS + 4 * number, &value.to_le_bytes());
         }
         for number in 0..8 {

@@ -222,11 +222,12 @@ impl Session {
         let named = rest.split_first().and_then(|(_, rest)| text::threads(rest));
         match (rest.first(), named) {
             (Some(b'g'), Some(named)) => {
-                let found = target.threads().into_iter().any(|thread| named.has(thread));
-                if found {
+                let found = target.threads().into_iter().find(|thread| named.has(*thread));
+                if let Some(thread) = found {
                     self.selected = named;
+                    target.select(thread);
                 }
-                Reply::of(found)
+                Reply::of(found.is_some())
             }
             // Which threads go on is said when they do.
             (Some(b'c'), Some(_)) => Reply::ok(),

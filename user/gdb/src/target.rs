@@ -91,6 +91,9 @@ pub trait Target {
     fn threads(&mut self) -> Vec<ThreadId>;
     /// Returns what people call a thread.
     fn name(&mut self, thread: ThreadId) -> Vec<u8>;
+    /// The memory of a process is read and written as this thread of it sees it from now on, where
+    /// that makes a difference.
+    fn select(&mut self, _thread: ThreadId) {}
     /// Reads the registers of a stopped thread.
     fn registers(&mut self, thread: ThreadId) -> Option<Registers>;
     /// Sets the registers of a stopped thread. Returns false if that cannot be done.

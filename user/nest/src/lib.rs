@@ -9,6 +9,7 @@ pub mod attending;
 pub mod command;
 pub mod data;
 pub mod elf;
+pub mod gdb_line;
 pub mod host;
 pub mod interpose;
 pub mod library;
