@@ -7,7 +7,10 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
 mod arithmetic;
+mod breakpoints;
 mod cpuid;
 mod decode;
 mod fetch;
@@ -19,6 +22,7 @@ mod pvclock;
 mod shadow;
 mod walk;
 
+pub use breakpoints::Breakpoints;
 pub use cpuid::{Host, Model, cpuid};
 pub use decode::{Instruction, Kind, MAX_LENGTH, Move, decode};
 pub use fetch::{Code, fetch};
