@@ -12,7 +12,7 @@ use crate::{GuestMemory, OutOfRange};
 use alloc::vec::Vec;
 
 /// Address of the root pointer.
-const ROOT: u64 = 0xe_0000;
+pub const ROOT: u64 = 0xe_0000;
 const FACS: u64 = 0xe_0040;
 const FIRST: u64 = 0xe_0080;
 const HEADER: usize = 36;

@@ -8,6 +8,10 @@ use core::fmt;
 pub enum LoadError {
     /// File that is no bzImage, or one of another age or architecture.
     NotLinux,
+    /// ELF file that is no kernel for this architecture.
+    NotKernel,
+    /// ELF file without a note that names an entry inside it.
+    NoEntry,
     /// Kernel's file ends too early.
     Truncated,
     /// Kernel asks for an address that no machine has.
@@ -36,6 +40,8 @@ impl LoadError {
     fn text(self) -> &'static str {
         match self {
             LoadError::NotLinux => "the kernel is not a bzImage with a 64-bit entry",
+            LoadError::NotKernel => "the kernel is an ELF file for another machine",
+            LoadError::NoEntry => "the kernel is an ELF file without an entry of the protocol PVH",
             LoadError::Truncated => "the kernel's file is cut off",
             LoadError::BadAddress => "the kernel asks for an address that no machine has",
             LoadError::KernelUnreadable => "the kernel's file cannot be read",

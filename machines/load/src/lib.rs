@@ -12,9 +12,11 @@ extern crate alloc;
 pub mod acpi;
 mod aml;
 pub mod cpio;
+mod elf;
 mod error;
 mod header;
 pub mod linux;
+pub mod pvh;
 mod source;
 mod start;
 

@@ -16,17 +16,17 @@ use alloc::{vec, vec::Vec};
 
 const ZERO_PAGE: u64 = 0x7000;
 const STACK: u64 = 0x9000;
-const COMMAND_LINE: u64 = 0x2_0000;
+pub(crate) const COMMAND_LINE: u64 = 0x2_0000;
 /// Size of the longest command line, with the zero behind it.
 const COMMAND_LINE_SIZE: usize = 0x1_0000;
 /// End of conventional memory, where old firmware keeps its data.
-const LOW_END: u64 = 0x9_fc00;
-const HIGH_START: u64 = 0x10_0000;
+pub(crate) const LOW_END: u64 = 0x9_fc00;
+pub(crate) const HIGH_START: u64 = 0x10_0000;
 /// Largest memory: the addresses above belong to devices. A second part above 4 GiB is not made.
 pub const MAX_MEMORY: u64 = 3 << 30;
 /// Smallest memory: the low part, and something above it.
 pub const MIN_MEMORY: u64 = 2 << 20;
-const PAGE: u64 = 0x1000;
+pub(crate) const PAGE: u64 = 0x1000;
 /// Bytes that are copied at once.
 const CHUNK: usize = 0x1_0000;
 /// Parts of an initial file system begin at multiples of this.
@@ -34,7 +34,7 @@ const PART_ALIGNMENT: u64 = 4;
 /// Loader of no known kind, as the protocol numbers it.
 const LOADER: u8 = 0xff;
 /// Kind of memory that the kernel may use.
-const USABLE: u32 = 1;
+pub(crate) const USABLE: u32 = 1;
 /// Offsets in the zero page.
 const MAP_COUNT: usize = 0x1e8;
 const VIDEO_MODE: usize = 0x1fa;
@@ -113,7 +113,7 @@ fn copy_initrd(
 }
 
 /// Copies bytes of a file into guest memory.
-fn copy(
+pub(crate) fn copy(
     memory: &mut dyn GuestMemory, source: &dyn ByteSource, from: u64, length: u64, to: u64,
     error: LoadError,
 ) -> Result<(), LoadError> {
@@ -131,7 +131,15 @@ fn copy(
 fn write_command_line(
     memory: &mut dyn GuestMemory, header: &Header, text: &str,
 ) -> Result<(), LoadError> {
-    if text.len() >= COMMAND_LINE_SIZE || text.len() as u64 > header.max_command_line {
+    if text.len() as u64 > header.max_command_line {
+        return Err(LoadError::CommandLineTooLong);
+    }
+    write_text(memory, text)
+}
+
+/// Writes the command line and a zero behind it.
+pub(crate) fn write_text(memory: &mut dyn GuestMemory, text: &str) -> Result<(), LoadError> {
+    if text.len() >= COMMAND_LINE_SIZE {
         return Err(LoadError::CommandLineTooLong);
     }
     if text.contains('\0') {

@@ -19,6 +19,8 @@ const INNER_TABLES: u64 = 4;
 
 /// Protected mode, extension type, numeric errors, write protection, paging.
 const CR0: u64 = 0x8001_0031;
+const PAGING: u64 = 1 << 31;
+const WRITE_PROTECTION: u64 = 1 << 16;
 /// Physical address extension.
 const CR4: u64 = 0x20;
 /// Long mode, enabled and active.
@@ -49,6 +51,8 @@ pub struct Start {
     pub rsp: u64,
     /// Address of what the loader tells the kernel: Linux's zero page.
     pub rsi: u64,
+    /// Address of what the loader tells the kernel: the start record of PVH.
+    pub rbx: u64,
     /// Flags, with interrupts off.
     pub rflags: u64,
     /// Control register 0.
@@ -84,6 +88,7 @@ pub(crate) fn prepare(
         rip,
         rsp,
         rsi,
+        rbx: 0,
         rflags: FLAGS,
         cr0: CR0,
         cr3: TABLES,
@@ -95,6 +100,13 @@ pub(crate) fn prepare(
         gdtr: Segment { limit: table.len() as u32 - 1, base: DESCRIPTORS, ..Segment::default() },
         idtr: Segment::default(),
     })
+}
+
+/// Writes descriptors, and returns registers for a kernel that starts at `rip` in 32-bit protected
+/// mode without paging, with `rbx`.
+pub(crate) fn prepare_protected(memory: &mut dyn GuestMemory, rip: u64, rbx: u64) -> Result<Start, OutOfRange> {
+    let start = prepare(memory, rip, 0, 0)?;
+    Ok(Start { rbx, cr0: CR0 & !(PAGING | WRITE_PROTECTION), cr3: 0, cr4: 0, efer: 0, cs: Segment { attributes: 0xc9b, ..start.cs }, ..start })
 }
 
 /// Returns tables that map the first 4 GiB to themselves.
