@@ -7,6 +7,7 @@ mod calls;
 mod chart;
 mod freeze;
 pub mod linux;
+mod machines;
 mod memory;
 mod page;
 mod parallel;
@@ -32,6 +33,7 @@ use crate::session::machine::qemu_version;
 use crate::session::terminal::Facts;
 use crate::tree::Tree;
 use arguments::BenchArguments;
+use machines::Machines;
 use page::Page;
 use table::{Figures, Table};
 
@@ -64,6 +66,11 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
     let Some(program) = products.program("measure") else {
         return Err(Failure::new(Class::NotFound, "the tree has no program to measure with (bench/measure)"));
     };
+    if arguments.machines {
+        let machines = machines(tree, &products, program)?;
+        println!("{machines}");
+        return if arguments.write { machines.write(tree).map(|()| 0) } else { Ok(0) };
+    }
     let steady = MachineArguments { icount: true, debug: arguments.debug, ..MachineArguments::default() };
     let nacre = figures(&boot(&products, &["measure"], steady.clone())?)?;
     let linux = if arguments.no_linux { Figures::default() } else { figures(&on_linux(tree, program, steady)?)? };
@@ -79,9 +86,23 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
     json::write(arguments.svg.as_deref(), &chart::svg(&table))?;
     if arguments.write {
         let (qemu, linux) = (qemu_version()?, linux::release(tree)?);
-        Page { qemu, linux, table: &table, calls: &calls, wall, scaling: &scaling }.write(tree)?;
+        let machines = machines(tree, &products, program)?;
+        Page { qemu, linux, table: &table, calls: &calls, wall, scaling: &scaling, machines: &machines }.write(tree)?;
     }
     Ok(0)
+}
+
+/// Linux in a guest beside Linux alone.
+fn machines(tree: &Tree, products: &Products, program: &Program) -> Outcome<Machines> {
+    let steady = |memory| MachineArguments { icount: true, memory, ..MachineArguments::default() };
+    let exit = figures(&boot(products, &["measure", machines::EXIT.0], steady(machines::MEMORY))?)?;
+    let files = machines::files(program)?;
+    let alone = figures(&linux::boot(tree, &files, steady(machines::MEMORY), LIMIT)?)?;
+    let guest = machines::compose(tree, products, &files)?;
+    let image = Scratch::write("boot-image", &guest.image)?;
+    let limits = Limits { timeout: Some(LIMIT), ..Limits::default() };
+    let guest = figures(&capture(&machine(products, &image, steady(machines::OUTER)), limits, b"")?)?;
+    Ok(Machines::join(&guest, &alone, &exit))
 }
 
 /// The measuring program as Linux's first.

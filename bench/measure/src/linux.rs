@@ -13,7 +13,7 @@ use nacre_rt::Arguments;
 
 use context::Context;
 
-use crate::figure::{Operation, carry_out, sample, say};
+use crate::figure::{Operation, carry_out, sample, say, tell};
 use crate::program_path;
 
 const OPERATIONS: &[Operation<Context>] = &[
@@ -44,10 +44,13 @@ fn getppid(_: &Context) -> Result<u64, Errno> {
 }
 
 /// Measures all that the first argument names, and ends the machine if this is its first process.
-pub fn measure(arguments: &Arguments) -> i32 {
+pub fn measure(arguments: &Arguments, begun: u64) -> i32 {
     nacre_rt::report::set_sink(|line| call::write(2, line.as_bytes()));
     nacre_rt::exit::set_ending(|status| call::exit(status as i32));
     let context = Context { path: program_path::path(arguments) };
+    if call::getpid() == 1 {
+        tell("machine_to_program", begun, 0);
+    }
     carry_out(OPERATIONS, &context, arguments.get(1).unwrap_or_default());
     say(format_args!("measured"));
     if call::getpid() == 1 {

@@ -32,7 +32,7 @@ fn main(arguments: &Arguments, begun: u64) -> i32 {
     match arguments.get(1) {
         Some(b"true") => 0,
         _ if is_nacre() => nacre::measure(arguments, begun),
-        _ => linux::measure(arguments),
+        _ => linux::measure(arguments, begun),
     }
 }
 

@@ -31,6 +31,9 @@ pub struct BenchArguments {
     /// much memory
     #[arg(long, value_name = "MIB", num_args = 0..=1, default_missing_value = "512")]
     pub freeze: Option<u64>,
+    /// Print only the table of Linux in a guest beside Linux alone
+    #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale", "memory"])]
+    pub machines: bool,
     /// Also write the figures into the tree's page doc/performance.md
     #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale", "memory"])]
     pub write: bool,

@@ -13,7 +13,8 @@ use crate::session::capture::{Captured, capture};
 use crate::session::machine::{Boot, Machine};
 use crate::tree::Tree;
 
-const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=1 mitigations=off init_on_alloc=0 panic=-1 tsc=reliable";
+/// Words for the kernel.
+pub const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=1 mitigations=off init_on_alloc=0 panic=-1 tsc=reliable";
 
 /// Boots Linux with these files, of which `/init` is its first program. It ends by that program's
 /// reboot or by a panic, so the status says nothing.

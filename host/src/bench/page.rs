@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::aims;
 use super::calls::Calls;
+use super::machines::Machines;
 use super::parallel::Scaling;
 use super::table::{Row, Table, cell, grouped};
 use crate::failure::{Class, Context, Outcome};
@@ -32,6 +33,8 @@ pub struct Page<'a> {
     pub wall: Duration,
     /// Round trips on two processors.
     pub scaling: &'a Scaling,
+    /// Guests.
+    pub machines: &'a Machines,
 }
 
 impl Page<'_> {
@@ -52,7 +55,8 @@ impl Page<'_> {
             ("System calls of Linux programs", "[bench/calls/README.md](../bench/calls/README.md) says how they are measured.", self.system_calls()),
             ("Time on the wall", "These two depend on the host and on what else it does.", self.time()),
         ];
-        sections.iter().fold(about, |text, (title, lead, table)| format!("{text}\n## {title}\n\n{lead}\n\n{table}"))
+        let text = sections.iter().fold(about, |text, (title, lead, table)| format!("{text}\n## {title}\n\n{lead}\n\n{table}"));
+        format!("{text}\n{}", self.machines.section())
     }
 
     fn operations(&self) -> String {
@@ -116,7 +120,8 @@ fn replaced(page: &str, section: &str) -> String {
     }
 }
 
-fn ratio(ratio: Option<f64>) -> String {
+/// Formats a ratio as a cell.
+pub fn ratio(ratio: Option<f64>) -> String {
     ratio.map_or("-".to_string(), |ratio| format!("{ratio:.3}"))
 }
 
@@ -129,7 +134,7 @@ fn aimed(figure: Option<u64>, aim: Option<u64>) -> String {
 }
 
 /// Formats a table in Markdown. All columns but the first are aligned to the right.
-fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let heads: Vec<String> = heads.iter().map(|head| head.to_string()).collect();
     let rule: Vec<String> = (0..heads.len()).map(|column| if column == 0 { "---" } else { "---:" }.to_string()).collect();
@@ -147,7 +152,8 @@ mod tests {
         let calls = Calls { rows: Vec::new() };
         let scaling = Scaling { best: 1.5, median: 1.25 };
         let (qemu, linux) = ("QEMU 1".to_string(), "6.0".to_string());
-        Page { qemu, linux, table: &table, calls: &calls, wall: Duration::from_millis(2000), scaling: &scaling }.text()
+        let machines = Machines { table: Table::default(), exit: None };
+        Page { qemu, linux, table: &table, calls: &calls, wall: Duration::from_millis(2000), scaling: &scaling, machines: &machines }.text()
     }
 
     #[test]
