@@ -178,8 +178,7 @@ pub struct MachineArguments {
     /// End the machine after so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
-    /// Let guest time advance with instructions, so that each run is the same; random bytes are the
-    /// same, too, and no secrets
+    /// Let time advance with instructions: each run is the same, with the same random bytes
     #[arg(long, env = "NACRE_ICOUNT", value_parser = clap::builder::FalseyValueParser::new())]
     pub icount: bool,
     /// Show QEMU's command line and the kernel's first line
@@ -220,12 +219,10 @@ pub struct RunArguments {
     /// SIZE it is made, or made larger
     #[arg(long, value_name = "FILE[:SIZE]", value_parser = crate::store::parse)]
     pub store: Option<crate::store::Named>,
-    /// Let gdb reach the monitor `debug` by this port of 127.0.0.1 (0: a free one, which is
-    /// printed)
+    /// Let gdb reach `debug` or `machine --gdb` by this port of 127.0.0.1 (0: a free one)
     #[arg(long, value_name = "PORT")]
     pub gdb: Option<u16>,
-    /// Name by which `ps`, `exec`, `freeze` and `kill` find the machine (default: one that is made
-    /// up)
+    /// Name by which `ps`, `exec`, `freeze` and `kill` find the machine (default: a new one)
     #[arg(long, value_name = "NAME", value_parser = crate::control::names::checked)]
     pub name: Option<String>,
     /// Write the guest's file GUEST to this machine, to HOST, when the program has ended (default:
@@ -311,6 +308,9 @@ pub struct ImageArguments {
     /// The disc to write
     #[arg(short, long, value_name = "FILE.iso")]
     pub output: PathBuf,
+    /// Write the boot image alone: machine --kernel build/kernel/nacre-kernel --initrd FILE
+    #[arg(long)]
+    pub boot_image: bool,
     #[command(flatten)]
     pub guest: GuestArguments,
 }

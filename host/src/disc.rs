@@ -38,15 +38,24 @@ menuentry 'Nacre' {
 /// Writes the disc.
 pub fn image(tree: &Tree, arguments: &ImageArguments) -> Outcome<i32> {
     let products = builds::ensure_for(tree, &arguments.guest.command)?;
-    write(&products, &arguments.guest, &arguments.output)?;
+    if arguments.boot_image {
+        let image = compose(&products, &arguments.guest)?.image;
+        fs::write(&arguments.output, image).context(Class::File, || format!("cannot write {}", arguments.output.display()))?;
+    } else {
+        write(&products, &arguments.guest, &arguments.output)?;
+    }
     Ok(0)
+}
+
+/// A guest that any machine may boot, at a serial terminal of the usual size.
+fn compose(products: &Products, arguments: &GuestArguments) -> Outcome<Guest> {
+    let facts = Facts { is_terminal: true, is_one_output: true, ..Facts::PIPE };
+    Guest::compose(products, &GuestArguments { seed: Seed::Processor, starts_here: true, ..arguments.clone() }, &facts)
 }
 
 /// Writes a disc that boots what `arguments` name.
 pub fn write(products: &Products, arguments: &GuestArguments, output: &Path) -> Outcome<()> {
-    // A disc is booted at a serial terminal of the usual size.
-    let facts = Facts { is_terminal: true, is_one_output: true, ..Facts::PIPE };
-    let guest = Guest::compose(products, &GuestArguments { seed: Seed::Processor, starts_here: true, ..arguments.clone() }, &facts)?;
+    let guest = compose(products, arguments)?;
     let staging = Folder::new("disc")?;
     let cannot = || format!("cannot fill {}", staging.path().display());
     fs::create_dir_all(staging.path().join("boot/grub")).context(Class::File, cannot)?;

@@ -2,7 +2,7 @@
 
 use crate::bytes::Bytes;
 use nacre_machine_devices::{Apics, MAX_PROCESSORS, Platform};
-use nacre_machine_load::{ByteSource, GuestMemory, VecMemory, acpi, linux};
+use nacre_machine_load::{ByteSource, GuestMemory, VecMemory, acpi, linux, pvh};
 use nacre_machine_x86::{
     Access, Bus, Clock, Forget, Host, MAX_PAGES, Mode, Model, Msrs, Paging, Processor, Shadow,
     State, cpuid, decode, decode_invalidate, fetch, interpret, time_info, walk,
@@ -30,7 +30,7 @@ pub fn platform(bytes: &[u8]) {
             3 => _ = platform.read(port, width, now),
             4 => now = now.saturating_add(bytes.word()),
             5 => _ = platform.receive(bytes.some()),
-            6 => _ = (platform.acknowledge(processor), platform.take_output(&mut [0; 64])),
+            6 => _ = (platform.acknowledge(processor), platform.take_output(processor % 4, &mut [0; 64])),
             7 => memory(&mut platform, processor, &mut bytes, now),
             8 => registers(platform.apics(), processor, &mut bytes, now),
             _ => platform = restored(&platform),
@@ -78,11 +78,28 @@ fn restored(platform: &Platform) -> Platform {
     copy
 }
 
+/// Returns an ELF file with a segment of code and the note of an entry.
+fn elf() -> Vec<u8> {
+    let mut file = vec![0; 0x400];
+    let mut put = |at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);
+    put(0, b"\x7fELF\x02\x01\x01");
+    put(18, &[62]);
+    put(32, &[64]);
+    put(54, &[56, 0, 2]);
+    [(64, 1, 0x100u64), (120, 4, 0x180)].iter().for_each(|(at, kind, offset)| {
+        put(*at, &[*kind]);
+        put(at + 8, &offset.to_le_bytes());
+        [(24, 0x20_0000u64), (32, 0x40), (40, 0x80)].iter().for_each(|(place, word)| put(at + place, &word.to_le_bytes()));
+    });
+    put(0x180, b"\x04\0\0\0\x04\0\0\0\x12\0\0\0Xen\0\x10\0\x20\0");
+    file
+}
+
 /// A kernel whose header is the bytes, with a part of them as its initial file system.
 pub fn kernel(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let initrd = bytes.some();
-    let mut file = vec![0; 0x800];
+    let (mut file, mut elf) = (vec![0; 0x800], elf());
     // What every kernel has, unless the bytes write over it.
     file[0x1f1] = 1;
     file[0x1fe..0x208].copy_from_slice(b"\x55\xaa\xeb\x6aHdrS\x0f\x02");
@@ -92,11 +109,17 @@ pub fn kernel(bytes: &[u8]) {
         let some = bytes.some();
         let end = (at + some.len()).min(file.len());
         file[at..end].copy_from_slice(&some[..end - at]);
+        let at = 2 * (at - 0x1f0);
+        let end = (at + some.len()).min(elf.len());
+        elf[at..end].copy_from_slice(&some[..end - at]);
     }
     let mut memory = VecMemory::new(MEMORY);
     let parts: [&dyn ByteSource; 2] = [&initrd, &initrd];
     let _ = acpi::load(&mut memory, &acpi::Facts { processors: bytes.byte(), io_apic: (8, 0) });
     if let Ok(start) = linux::load(&mut memory, &file, &parts, "quiet") {
+        assert!(start.rip < MEMORY as u64);
+    }
+    if let Ok(start) = pvh::load(&mut memory, &elf, &parts, "quiet") {
         assert!(start.rip < MEMORY as u64);
     }
 }

@@ -95,7 +95,7 @@ fn debug(root: &Path, products: &Products, case: &Case, cpus: u32) -> Outcome<Op
 }
 
 /// Returns all that gdb says.
-fn gdb(script: &Path, program: Option<&PathBuf>, port: u16, folder: &Path) -> Outcome<String> {
+pub(super) fn gdb(script: &Path, program: Option<&PathBuf>, port: u16, folder: &Path) -> Outcome<String> {
     let mut command = Command::new("timeout");
     command.current_dir(folder);
     command.args([LIMIT, "gdb", "-nx", "-batch", "-ex", "set remotetimeout 200", "-ex", "set pagination off"]);
@@ -108,7 +108,8 @@ fn gdb(script: &Path, program: Option<&PathBuf>, port: u16, folder: &Path) -> Ou
     Ok([output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat())
 }
 
-fn judge(expected: &Path, captured: &Captured, said: &str) -> Outcome<Option<String>> {
+/// Returns the fault, if gdb or the machine has not said what this file has.
+pub(super) fn judge(expected: &Path, captured: &Captured, said: &str) -> Outcome<Option<String>> {
     let wanted = fs::read_to_string(expected).context(Class::File, || format!("cannot read {}", expected.display()))?;
     let marked = said.lines().filter(|line| line.starts_with(MARK)).map(|line| format!("{line}\n"));
     let status = captured.status.as_ref().map_or("none".to_string(), i32::to_string);

@@ -1,7 +1,9 @@
 //! Guest machines: Debian's unmodified kernel in `machine`, alone and between other monitors.
 
+mod debugged;
 mod frozen;
 mod hostile;
+mod nested;
 
 use super::parallel_tests;
 use super::system::{describe, limits};
@@ -148,6 +150,8 @@ pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts
     })?);
     tally.add(frozen::run(products, filter, jobs)?);
     tally.add(hostile::run(products, filter, jobs)?);
+    debugged::run(products, filter, &mut tally)?;
+    nested::run(products, filter, &mut tally)?;
     Ok(tally)
 }
 

@@ -6,13 +6,15 @@ use crate::{
 };
 
 /// Version of [`PlatformState`].
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Input of the I/O APIC that the timer's line leads to.
 const TIMER_INPUT: usize = 2;
 const TIMER_LINE: u8 = 0;
-const SERIAL_LINE: u8 = 4;
 const POWER_LINE: u8 = 9;
-const SERIAL_PORT: u16 = 0x3f8;
+/// Number of serial lines.
+pub const SERIAL_LINES: usize = 3;
+/// Interrupt lines of the serial lines: the first and the third share one.
+const SERIAL: [(u8, [bool; SERIAL_LINES]); 2] = [(4, [true, false, true]), (3, [false, true, false])];
 
 /// Device on the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +22,8 @@ enum Device {
     Pic,
     Pit,
     Rtc,
-    Uart,
+    /// Serial line with this index.
+    Uart(u8),
     Control,
     Power,
     /// Ports that software writes in order to wait.
@@ -56,7 +59,9 @@ const RANGES: &[Range] = &[
     range(0xa0, 0xa1, Device::Pic),
     range(0xed, 0xed, Device::Delay),
     range(0xf4, 0xf4, Device::Control),
-    range(SERIAL_PORT, SERIAL_PORT + 7, Device::Uart),
+    range(0x3f8, 0x3ff, Device::Uart(0)),
+    range(0x2f8, 0x2ff, Device::Uart(1)),
+    range(0x3e8, 0x3ef, Device::Uart(2)),
     range(0x4d0, 0x4d1, Device::Pic),
     range(EVENT_PORT, EVENT_PORT + 3, Device::Power),
     range(0x604, 0x605, Device::Control),
@@ -81,8 +86,8 @@ pub struct PlatformState {
     pub apics: ApicsState,
     /// Interval timer.
     pub pit: PitState,
-    /// Serial line.
-    pub uart: UartState,
+    /// Serial lines.
+    pub uarts: [UartState; SERIAL_LINES],
     /// Real-time clock.
     pub rtc: RtcState,
     /// Reset, power and exit.
@@ -102,7 +107,7 @@ pub struct Platform {
     pic: Pic,
     apics: Apics,
     pit: Pit,
-    uart: Uart,
+    uarts: [Uart; SERIAL_LINES],
     rtc: Rtc,
     control: Control,
     power: Power,
@@ -119,7 +124,7 @@ impl Platform {
             pic: Pic::new(),
             apics: Apics::new(processors),
             pit: Pit::new(),
-            uart: Uart::new(),
+            uarts: core::array::from_fn(|_| Uart::new()),
             rtc: Rtc::new(unix_time),
             control: Control::new(),
             power: Power::new(),
@@ -135,7 +140,7 @@ impl Platform {
             pic: self.pic.state(),
             apics: self.apics.state(),
             pit: self.pit.state(),
-            uart: self.uart.state(),
+            uarts: core::array::from_fn(|line| self.uarts[line].state()),
             rtc: self.rtc.state(),
             control: self.control.state(),
             power: self.power.state(),
@@ -150,7 +155,7 @@ impl Platform {
             pic: Pic::restore(&state.pic)?,
             apics: Apics::restore(&state.apics)?,
             pit: Pit::restore(&state.pit)?,
-            uart: Uart::restore(&state.uart)?,
+            uarts: [Uart::restore(&state.uarts[0])?, Uart::restore(&state.uarts[1])?, Uart::restore(&state.uarts[2])?],
             rtc: Rtc::restore(&state.rtc)?,
             control: Control::restore(&state.control)?,
             power: Power::restore(&state.power)?,
@@ -248,16 +253,16 @@ impl Platform {
         self.apics.set_input(if line == TIMER_LINE { TIMER_INPUT } else { usize::from(line) }, level);
     }
 
-    /// Takes input for the serial line, and returns how many bytes fit.
+    /// Takes input for the first serial line, and returns how many bytes fit.
     pub fn receive(&mut self, bytes: &[u8]) -> usize {
-        let count = self.uart.receive(bytes);
+        let count = self.uarts[0].receive(bytes);
         self.follow_lines();
         count
     }
 
-    /// Moves output of the serial line into `into`, and returns how many bytes.
-    pub fn take_output(&mut self, into: &mut [u8]) -> usize {
-        let count = self.uart.take_output(into);
+    /// Moves output of a serial line into `into`, and returns how many bytes.
+    pub fn take_output(&mut self, line: usize, into: &mut [u8]) -> usize {
+        let count = self.uarts.get_mut(line).map_or(0, |uart| uart.take_output(into));
         self.follow_lines();
         count
     }
@@ -268,9 +273,9 @@ impl Platform {
         self.follow_lines();
     }
 
-    /// Returns the number of bytes of output that wait.
-    pub fn output_len(&self) -> usize {
-        self.uart.output_len()
+    /// Returns the first serial line with output that waits.
+    pub fn line_with_output(&self) -> Option<usize> {
+        self.uarts.iter().position(|uart| uart.output_len() != 0)
     }
 
     /// Returns how the guest has ended the machine.
@@ -284,7 +289,10 @@ impl Platform {
     }
 
     fn follow_lines(&mut self) {
-        self.set_line(SERIAL_LINE, self.uart.interrupt());
+        for (line, shares) in SERIAL {
+            let level = self.uarts.iter().zip(shares).any(|(uart, shares)| shares && uart.interrupt());
+            self.set_line(line, level);
+        }
         self.set_line(POWER_LINE, self.power.interrupt());
     }
 
@@ -323,7 +331,7 @@ impl Platform {
             Device::Pic => self.pic.read(port),
             Device::Pit => self.pit.read(port, now),
             Device::Rtc => self.rtc.read(port, now),
-            Device::Uart => self.uart.read((port & 7) as u8),
+            Device::Uart(line) => self.uarts[usize::from(line) % SERIAL_LINES].read((port & 7) as u8),
             Device::Control => self.control.read(port),
             Device::Power => self.power.read(port),
             Device::Delay => 0xff,
@@ -337,7 +345,7 @@ impl Platform {
             Device::Pic => self.pic.write(port, value),
             Device::Pit => self.pit.write(port, value, now),
             Device::Rtc => self.rtc.write(port, value, now),
-            Device::Uart => self.uart.write((port & 7) as u8, value),
+            Device::Uart(line) => self.uarts[usize::from(line) % SERIAL_LINES].write((port & 7) as u8, value),
             Device::Control => self.control.write(port, value),
             Device::Power => self.power.write(port, value),
             Device::Delay | Device::NoPci => {}

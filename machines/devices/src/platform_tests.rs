@@ -45,10 +45,24 @@ fn input_and_output_interrupt() {
     platform.write(0x20, 1, 0x64, 0);
     platform.write(0x3f8, 1, u32::from(b'!'), 0);
     let mut output = [0; 8];
-    assert_eq!((platform.output_len(), platform.take_output(&mut output), output[0]), (1, 1, b'!'));
+    assert_eq!((platform.line_with_output(), platform.take_output(0, &mut output), output[0]), (Some(0), 1, b'!'));
     assert_eq!(platform.read(0x3fa, 1, 0), 2);
     assert_eq!((platform.receive(b"x"), platform.interrupt_pending(0)), (1, true));
     assert_eq!(platform.read(0x3f8, 1, 0), u32::from(b'x'));
+}
+
+#[test]
+fn lines_have_their_own_ports_and_two_share_an_interrupt() {
+    let mut platform = platform();
+    for (port, line, vector) in [(0x2f8, 1, 0x33), (0x3e8, 2, 0x34)] {
+        platform.write(port + 4, 1, 0x0b, 0);
+        platform.write(port + 1, 1, 2, 0);
+        assert_eq!(platform.acknowledge(0), Some(vector));
+        platform.write(0x20, 1, 0x60 | vector as u32 & 7, 0);
+        platform.write(port, 1, u32::from(b'?'), 0);
+        assert_eq!((platform.line_with_output(), platform.take_output(line, &mut [0; 8])), (Some(line), 1));
+    }
+    assert_eq!((platform.line_with_output(), platform.take_output(3, &mut [0; 8])), (None, 0));
 }
 
 #[test]
@@ -107,7 +121,7 @@ fn anything_a_guest_does_is_harmless_and_repeatable() {
         match next() % 8 {
             0..4 => platform.write(port, width, value, now),
             4..6 => _ = platform.read(port, width, now),
-            6 => _ = (platform.receive(&[1, 2, 3]), platform.take_output(&mut [0; 9])),
+            6 => _ = (platform.receive(&[1, 2, 3]), platform.take_output(1, &mut [0; 9])),
             _ => _ = (platform.acknowledge(0), platform.next_deadline(now)),
         }
         if step % 1000 == 0 {

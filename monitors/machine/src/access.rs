@@ -56,19 +56,28 @@ pub fn paging(frame: &Frame) -> Paging {
     Paging { cr0: frame.get(word::CR0), cr3: frame.get(word::CR3), cr4: frame.get(word::CR4), efer: frame.get(word::EFER) }
 }
 
-fn state(frame: &Frame) -> State {
-    let mode = match frame.get(CODE) {
+fn mode(frame: &Frame) -> Mode {
+    match frame.get(CODE) {
         code if code & LONG != 0 => Mode::Long,
         code if code & WORD != 0 => Mode::Word,
         _ => Mode::Half,
-    };
+    }
+}
+
+/// Linear address of the instruction that a processor stands at.
+pub fn linear(frame: &Frame) -> u64 {
+    let base = if mode(frame) == Mode::Long { 0 } else { frame.get(CODE + 1) };
+    base.wrapping_add(frame.get(word::RIP))
+}
+
+fn state(frame: &Frame) -> State {
     State {
         registers: core::array::from_fn(|number| frame.get(word::REGISTERS + number)),
         rip: frame.get(word::RIP),
         flags: frame.get(word::RFLAGS),
         bases: core::array::from_fn(|number| frame.get(word::SEGMENTS + 2 * number + 1)),
         paging: paging(frame),
-        mode,
+        mode: mode(frame),
         user: frame.get(word::PRIVILEGE) == 3,
     }
 }
@@ -76,8 +85,7 @@ fn state(frame: &Frame) -> State {
 /// Carries out the instruction that a processor stands at.
 pub fn carry_out(frame: &Frame, memory: Memory, number: usize) -> Result<(), Unknown> {
     let mut state = state(frame);
-    let base = if state.mode == Mode::Long { 0 } else { frame.get(CODE + 1) };
-    let code = fetch(&memory, &state.paging, base.wrapping_add(state.rip), state.user).map_err(|_| Unknown)?;
+    let code = fetch(&memory, &state.paging, linear(frame), state.user).map_err(|_| Unknown)?;
     let result = interpret(&mut state, code.bytes(), &mut Reach { memory, number });
     // A string may have moved in part.
     state.registers.iter().enumerate().for_each(|(number, value)| frame.set(word::REGISTERS + number, *value));

@@ -8,6 +8,7 @@ use crate::cards::Extension;
 use crate::clock::Clock;
 use crate::exits::PortAccess;
 use crate::manifest::MANIFEST;
+use crate::records::Records;
 use crate::seat::Seat;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
@@ -19,6 +20,8 @@ use nacre_rt::{stream, thread};
 use nacre_sys::FOREVER;
 use nacre_sys::lock::{Condition, Lock};
 
+/// Serial line that carries messages and records; the third carries errors.
+const MESSAGES: usize = 1;
 /// Bytes that were typed and that the guest has not taken.
 const INPUT: usize = 4096;
 
@@ -47,8 +50,9 @@ pub type End = Result<Option<Outcome>, String>;
 /// Devices and seats of the machine.
 pub struct Board {
     devices: Lock<Option<Devices>>,
-    /// Lock of the thread that shows what the guest wrote, so that it stays in order.
-    output: Lock<()>,
+    /// Lock of the thread that shows what the guest wrote, so that it stays in order; and the
+    /// records among it.
+    output: Lock<Records>,
     /// The timer's thread waits here.
     set: Condition,
     /// Condition for whoever reads what is typed: there is room again.
@@ -65,7 +69,7 @@ pub struct Board {
 /// The one machine of this program.
 pub static BOARD: Board = Board {
     devices: Lock::new(None),
-    output: Lock::new(()),
+    output: Lock::new(Records::new()),
     set: Condition::new(),
     taken: Condition::new(),
     seats: [const { Seat::new() }; MAX_PROCESSORS],
@@ -147,7 +151,7 @@ impl Board {
         devices.advance(now, &self.taken);
         let result = act(devices, now);
         self.settle(devices, now, Some(processor));
-        let has_output = devices.platform.output_len() != 0;
+        let has_output = devices.platform.line_with_output().is_some();
         drop(found);
         if has_output {
             self.show();
@@ -173,22 +177,34 @@ impl Board {
 
     /// Shows what the guest has written.
     fn show(&self) {
-        let _turn = self.output.lock();
+        let mut records = self.output.lock();
         let mut bytes = [0; OUTPUT_SIZE];
-        loop {
-            let mut found = self.devices.lock();
-            let Some(devices) = found.as_mut() else { return };
-            let count = devices.platform.take_output(&mut bytes);
-            let now = devices.clock.now();
-            // The processor may have looked already.
-            self.settle(devices, now, None);
-            drop(found);
-            if count == 0 {
-                return;
-            }
+        while let Some((line, count)) = self.take_output(&mut bytes) {
+            let text = &bytes[..count];
             // Text that nobody takes is lost.
-            let _ = stream::write(stream::OUTPUT, &bytes[..count]);
+            let _ = match line {
+                0 => stream::write(stream::OUTPUT, text),
+                MESSAGES => stream::write(stream::MESSAGES, &records.feed(text)),
+                _ => stream::write(stream::MESSAGES, text),
+            };
         }
+    }
+
+    /// Takes output of the guest: the number of its line, and how many bytes.
+    fn take_output(&self, bytes: &mut [u8]) -> Option<(usize, usize)> {
+        let mut found = self.devices.lock();
+        let devices = found.as_mut()?;
+        let line = devices.platform.line_with_output()?;
+        let count = devices.platform.take_output(line, bytes);
+        let now = devices.clock.now();
+        // The processor may have looked already.
+        self.settle(devices, now, None);
+        Some((line, count))
+    }
+
+    /// Returns the status that a guest of this tree has told of.
+    pub fn told_status(&self) -> Option<u8> {
+        self.output.lock().status()
     }
 
     fn keep_time(&self) {

@@ -11,6 +11,8 @@ mod board;
 mod cards;
 mod clock;
 mod console;
+mod debugged;
+mod debugger;
 mod disk;
 mod entropy;
 mod exits;
@@ -20,6 +22,7 @@ mod manifest;
 mod model;
 mod options;
 mod processor;
+mod records;
 mod reset;
 mod seat;
 mod share;
@@ -46,6 +49,9 @@ fn main() {
     println!("This is a monitor of Nacre: build it for a target without an operating system.");
 }
 
+/// Status with which the first program of this tree ends its machine, whatever its own program's
+/// is, which it tells of before.
+const ENDED: u8 = 0x10;
 /// Name of this program, before its complaints.
 const NAME: &str = MANIFEST.name;
 
@@ -74,6 +80,7 @@ fn run(options: &Options<'_>) -> Result<i32, String> {
         BOARD.tell();
     }
     match end? {
+        Some(Outcome::Exit(ENDED)) => Ok(i32::from(BOARD.told_status().unwrap_or(ENDED))),
         Some(Outcome::Exit(status)) => Ok(i32::from(status)),
         Some(Outcome::PowerOff) | None => Ok(0),
         Some(Outcome::Reset) => Err(String::from("the guest has reset its machine")),

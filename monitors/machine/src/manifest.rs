@@ -17,6 +17,7 @@ pub const MANIFEST: Manifest = Manifest {
         Choice::new("--share", Value::Text("DIR"), "a directory for the guest: mount -t 9p -o trans=virtio share0 /mnt; the next one is share1"),
         Choice::new("--root", Value::Text("DIR"), "a directory that is the guest's root file system"),
         Choice::new("--paging", Value::Text("HOW"), "nested (by the processor) or shadow (by the monitor; not finished)"),
+        Choice::new("--gdb", Value::None, "let gdb attach to the guest, which waits for it before its first instruction: ./nacre run --gdb PORT machine --gdb"),
         Choice::new("--stats", Value::None, "say at the end what the guest was left for, and how often"),
     ],
     notes: "",

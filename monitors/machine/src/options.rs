@@ -50,6 +50,8 @@ pub struct Options<'a> {
     pub root: Option<usize>,
     /// The guest runs on tables that this monitor fills.
     pub is_shadow: bool,
+    /// A gdb debugs the guest.
+    pub is_debugged: bool,
     /// Exits are counted and told.
     pub tells: bool,
     /// The program that runs in the guest, and its arguments; may be empty.
@@ -81,7 +83,7 @@ fn paging(value: &[u8]) -> Option<bool> {
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut options =
-        Options { kernel: KERNEL, initrd: None, append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), shares: Vec::new(), root: None, is_shadow: false, tells: false, command: &[] };
+        Options { kernel: KERNEL, initrd: None, append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), shares: Vec::new(), root: None, is_shadow: false, is_debugged: false, tells: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         match name {
             b"--kernel" => options.kernel = value,
@@ -96,6 +98,7 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
                 options.shares.push(value);
             }
             b"--paging" => options.is_shadow = paging(value).ok_or(Stop::Value(name))?,
+            b"--gdb" => options.is_debugged = true,
             _ => options.tells = true,
         }
     }

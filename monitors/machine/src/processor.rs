@@ -4,6 +4,7 @@ use crate::exits::{self, PortAccess};
 use crate::access;
 use crate::board::{BOARD, Devices};
 use crate::clock::Clock;
+use crate::debugger;
 use crate::guest::Memory;
 use crate::model;
 use crate::reset;
@@ -17,6 +18,10 @@ use nacre_machine_devices::{Outcome, Signal};
 use nacre_machine_x86::{Instruction, Kind, Move};
 use nacre_sys::{FOREVER, Frame};
 
+/// Bit of DR6: an instruction was traced.
+const STEPPED: u64 = 1 << 14;
+/// An exception follows each instruction.
+const TRAP: u64 = 1 << 8;
 /// Interrupts are on.
 const INTERRUPTS: u64 = 1 << 9;
 
@@ -90,16 +95,14 @@ impl Processor {
         let seat = BOARD.seat(self.number);
         loop {
             seat.look();
+            let steps = debugger::pause(self.number);
             if BOARD.is_over() {
                 return Ok(());
             }
-            match self.deliver()? {
+            match self.deliver(steps)? {
+                Next::Enter if steps => self.step()?,
                 Next::Enter => {
-                    let frame = self.frame;
-                    if let Some(shadow) = &mut self.shadow {
-                        shadow.look(&frame)?;
-                    }
-                    seat.inside(|| frame.enter()).map_err(|status| format!("the guest cannot be entered: {status:?}"))?;
+                    self.enter()?;
                     self.left()?;
                 }
                 Next::Serve => self.with(|devices, _| devices.serve_rest())?,
@@ -113,20 +116,50 @@ impl Processor {
         }
     }
 
+    /// Enters the guest, until it is left.
+    fn enter(&mut self) -> Step {
+        let frame = self.frame;
+        if let Some(shadow) = &mut self.shadow {
+            shadow.look(&frame)?;
+        }
+        BOARD.seat(self.number).inside(|| frame.enter()).map_err(|status| format!("the guest cannot be entered: {status:?}"))
+    }
+
+    /// Enters the guest for one instruction of gdb's. An exception that it causes is delivered, and
+    /// the step ends when its handler returns.
+    fn step(&mut self) -> Step {
+        let (at, old) = (self.get(word::RIP), self.get(word::RFLAGS) & TRAP);
+        self.set(word::RFLAGS, self.get(word::RFLAGS) | TRAP);
+        self.enter()?;
+        self.set(word::RFLAGS, self.get(word::RFLAGS) & !TRAP | old);
+        let is_traced = self.get(word::EVENT) == event::EXIT && self.get(word::EXIT) == exits::EXCEPTIONS + u64::from(exits::DEBUG) && old == 0;
+        if is_traced {
+            self.hold();
+            self.set(word::DR6, self.get(word::DR6) & !STEPPED);
+        } else {
+            self.left()?;
+        }
+        // An instruction that the guest was left for was carried out here, and is not traced.
+        if is_traced || self.get(word::RIP) != at && self.get(word::INJECT) & exits::VALID == 0 {
+            debugger::has_stepped(self.number);
+        }
+        Ok(())
+    }
+
     /// Does something with the devices.
     fn with<T>(&self, act: impl FnOnce(&mut Devices, u64) -> T) -> Result<T, String> {
         BOARD.with(self.number, act).ok_or_else(|| String::from("the machine has no devices"))
     }
 
     /// Takes what others want of the processor. Delivers an interrupt, or asks to be told when one
-    /// can be.
-    fn deliver(&mut self) -> Result<Next, String> {
+    /// can be; but not in a step of gdb's, which is one of the program that it looks at.
+    fn deliver(&mut self, steps: bool) -> Result<Next, String> {
         let (frame, number) = (self.frame, self.number);
-        if frame.get(word::INJECT) & exits::VALID == 0 {
+        if !steps && frame.get(word::INJECT) & exits::VALID == 0 {
             frame.set(word::INJECT, self.held.take());
         }
         let is_free = frame.get(word::INJECT) & exits::VALID == 0;
-        let takes = is_free && frame.get(word::RFLAGS) & INTERRUPTS != 0 && frame.get(word::SHADOW) == 0;
+        let takes = !steps && is_free && frame.get(word::RFLAGS) & INTERRUPTS != 0 && frame.get(word::SHADOW) == 0;
         self.with(|devices, _| {
             let outcome = devices.platform.outcome();
             if outcome.is_some() {
@@ -165,7 +198,7 @@ impl Processor {
                 frame.set(word::INJECT, exits::interrupt(vector));
             }
             let waits = devices.platform.interrupt_pending(number) || devices.platform.apics().local(number).has_signal();
-            frame.set(word::WINDOW, u64::from(waits));
+            frame.set(word::WINDOW, u64::from(waits && !steps));
             Next::Enter
         })
     }
@@ -266,6 +299,7 @@ impl Processor {
             exits::PORT => self.port(),
             exits::CPUID => self.identify(),
             exits::REGISTER => self.register(),
+            exits::HALT if debugger::has_broken(self.number) => Ok(()),
             exits::HALT => self.halt(),
             exits::TIME => self.time(),
             exits::CALL => {
@@ -403,6 +437,7 @@ impl Processor {
         let (seat, number, is_held) = (BOARD.seat(self.number), self.number, self.held.get() != 0);
         while !BOARD.is_over() {
             seat.look();
+            debugger::pause(number);
             let left = self.with(|devices, now| {
                 let has_come = takes && (is_held || devices.platform.interrupt_pending(number)) || devices.platform.apics().local(number).has_signal();
                 if has_come {

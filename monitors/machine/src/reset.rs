@@ -15,6 +15,7 @@ fn set_segment(frame: &Frame, number: usize, segment: &Segment) {
 
 /// Puts the registers of a start into the frame.
 pub fn begin(frame: &Frame, start: &Start) {
+    const RBX: usize = word::REGISTERS + 3;
     const RSI: usize = word::REGISTERS + 6;
     let none = Segment { attributes: LOCAL_TABLE, ..Segment::default() };
     let segments = [&start.ds, &start.cs, &start.ds, &start.ds, &start.ds, &start.ds, &start.gdtr, &none, &start.idtr, &start.tr];
@@ -23,6 +24,7 @@ pub fn begin(frame: &Frame, start: &Start) {
         (word::RIP, start.rip),
         (word::RSP, start.rsp),
         (RSI, start.rsi),
+        (RBX, start.rbx),
         (word::RFLAGS, start.rflags),
         (word::CR0, start.cr0),
         (word::CR3, start.cr3),

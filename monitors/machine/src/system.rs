@@ -4,6 +4,7 @@ use crate::board::{BOARD, End};
 use crate::cards::{self, Extension};
 use crate::clock::Clock;
 use crate::console;
+use crate::debugger;
 use crate::files;
 use crate::guest::{Guest, Memory};
 use crate::options::Options;
@@ -15,7 +16,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use nacre_machine_devices::{IO_APIC_ADDRESS, IO_APIC_ID, Platform};
 use nacre_machine_load::cpio::Archive;
-use nacre_machine_load::{ByteSource, Start, acpi, linux};
+use nacre_machine_load::{ByteSource, Start, acpi, linux, pvh};
+use nacre_abi::frame::word;
 use nacre_nest::{Services, attending};
 use nacre_nest::command::lossy;
 use nacre_proto::flags::O_RDONLY;
@@ -73,8 +75,15 @@ pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'
     let parts: Vec<&dyn ByteSource> = initrd.iter().map(|file| file as &dyn ByteSource).chain([&more as &dyn ByteSource]).collect();
     let silent = if options.command.is_empty() { "" } else { SILENT };
     let root = options.root.map_or(String::new(), |number| format!(" root=share{number} rootfstype=9p rw"));
-    let line = format!("{COMMAND_LINE}{silent}{root} {}", lossy(options.append));
-    let start = linux::load(memory, &kernel, &parts, line.trim_end()).map_err(|error| error.to_string())?;
+    let start = if pvh::is_elf(&kernel) {
+        // Its words and what it takes for an initial file system are its own.
+        let parts = if options.command.is_empty() { &parts[..parts.len() - 1] } else { &parts };
+        pvh::load(memory, &kernel, parts, &lossy(options.append))
+    } else {
+        let line = format!("{COMMAND_LINE}{silent}{root} {}", lossy(options.append));
+        linux::load(memory, &kernel, &parts, line.trim_end())
+    };
+    let start = start.map_err(|error| error.to_string())?;
     let facts = acpi::Facts { processors: options.processors as u8, io_apic: (IO_APIC_ID, IO_APIC_ADDRESS as u32) };
     acpi::load(memory, &facts).map_err(|_| "the machine has too little memory for its tables".to_string())?;
     Ok(start)
@@ -92,6 +101,9 @@ pub fn load(services: &mut Services, options: &Options<'_>) -> Result<System, St
     let clock = Clock::find().map_err(|errno| format!("cannot find the clock: {errno}"))?;
     let frames: Option<Vec<Frame>> = (0..options.processors).map(|number| guest.frame(number)).collect();
     let frames = frames.ok_or("the machine's processors have no pages")?;
+    // A machine's counters start at its reset.
+    let offset = clock.ticks().wrapping_neg();
+    frames.iter().for_each(|frame| frame.set(word::TIME_OFFSET, offset));
     reset::begin(&frames[0], &start);
     let mut shadow = if options.is_shadow { Some(Shadow::begin(services, &guest, &frames[0])?) } else { None };
     let processors = frames.into_iter().enumerate().map(|(number, frame)| Processor::new(number, frame, memory, clock, shadow.take())).collect();
@@ -104,7 +116,12 @@ impl System {
         let mut platform = Platform::new(self.clock.start_of_machine() / 1_000_000_000, self.processors.len());
         cards::wire(&mut platform);
         let cards = Extension { cards: cards::cards(services, options)?, memory: self.guest.memory() };
-        BOARD.begin(platform, cards, self.clock, !options.is_ours(), self.processors.len()).map_err(|errno| format!("cannot start a thread for the timer: {errno}"))
+        BOARD.begin(platform, cards, self.clock, !options.is_ours(), self.processors.len()).map_err(|errno| format!("cannot start a thread for the timer: {errno}"))?;
+        if options.is_debugged {
+            let frames: Vec<Frame> = self.processors.iter().map(Processor::frame).collect();
+            debugger::begin(services, &frames, self.guest.memory())?;
+        }
+        Ok(())
     }
 
     /// Runs all processors to the machine's end.
@@ -117,8 +134,10 @@ impl System {
             first.run();
         }
         others.into_iter().for_each(Handle::join);
+        let end = BOARD.outcome();
+        debugger::end(&end);
         drop(self.guest);
-        BOARD.outcome()
+        end
     }
 }
 
