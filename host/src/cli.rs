@@ -308,7 +308,7 @@ pub struct ImageArguments {
     /// The disc to write
     #[arg(short, long, value_name = "FILE.iso")]
     pub output: PathBuf,
-    /// Write the boot image alone: machine --kernel build/kernel/nacre-kernel --initrd FILE
+    /// Write the boot image alone: machine --kernel $PWD/build/kernel/nacre-kernel --initrd FILE
     #[arg(long)]
     pub boot_image: bool,
     #[command(flatten)]
