@@ -27,6 +27,7 @@ mod turn;
 mod view;
 mod watcher;
 
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use manifest::MANIFEST;
