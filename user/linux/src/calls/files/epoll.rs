@@ -45,7 +45,7 @@ fn depth(file: &OpenFile, from: usize) -> usize {
     if from >= DEEPEST {
         return DEEPEST;
     }
-    let files = with_set(local, |set| set.entries.iter().filter_map(|entry| entry.file.upgrade()).collect::<Vec<_>>()).unwrap_or_default();
+    let files = with_set(local, |set| set.entries().iter().filter_map(|entry| entry.file.upgrade()).collect::<Vec<_>>()).unwrap_or_default();
     1 + files.iter().map(|file| depth(file, from + 1)).max().unwrap_or(0)
 }
 
@@ -55,7 +55,7 @@ fn leads_to(inner: &Rc<OpenFile>, file: &Rc<OpenFile>, from: usize) -> bool {
         return true;
     }
     let Ok(local) = set_of(inner) else { return false };
-    let files = with_set(local, |set| set.entries.iter().filter_map(|entry| entry.file.upgrade()).collect::<Vec<_>>()).unwrap_or_default();
+    let files = with_set(local, |set| set.entries().iter().filter_map(|entry| entry.file.upgrade()).collect::<Vec<_>>()).unwrap_or_default();
     files.iter().any(|next| set_of(next).is_ok() && leads_to(next, file, from + 1))
 }
 
@@ -86,27 +86,19 @@ pub fn epoll_ctl(process: &mut Process, frame: &mut Frame) -> Answer {
     if operation == ADD && set_of(&file).is_ok() && (leads_to(&file, &outer, 0) || depth(&file, 0) >= DEEPEST) {
         return Err(ELOOP);
     }
-    let position = with_set(local, |set| set.position(descriptor, &file))?;
-    let serial = with_set(local, |set| set.next_serial())?;
-    let entry = Entry { descriptor, file: Rc::downgrade(&file), wanted, data, told: 0, used: 0, changes: [u64::MAX; 2], serial, told_in: 0, is_looked_at: false };
-    with_set(local, |set| match (operation, position) {
-        (ADD, None) => {
-            set.entries.retain(|entry| entry.file.strong_count() != 0);
-            set.entries.push(entry);
-            Ok(0)
+    with_set(local, |set| {
+        let serial = set.next_serial();
+        let entry = Entry { descriptor, file: Rc::downgrade(&file), wanted, data, told: 0, used: 0, changes: [u64::MAX; 2], serial, told_in: 0, is_looked_at: false };
+        match (operation, set.find(descriptor, &file)) {
+            (ADD, None) => set.add(entry)?,
+            (ADD, Some(_)) => return Err(EEXIST),
+            (MODIFY | DELETE, None) => return Err(ENOENT),
+            (MODIFY, Some(found)) if found.wanted & EXCLUSIVE != 0 => return Err(EINVAL),
+            (MODIFY, Some(found)) => *found = entry,
+            (DELETE, Some(_)) => drop(set.remove(descriptor, &file)),
+            _ => return Err(EINVAL),
         }
-        (ADD, Some(_)) => Err(EEXIST),
-        (MODIFY | DELETE, None) => Err(ENOENT),
-        (MODIFY, Some(index)) if set.entries[index].wanted & EXCLUSIVE != 0 => Err(EINVAL),
-        (MODIFY, Some(index)) => {
-            set.entries[index] = entry;
-            Ok(0)
-        }
-        (DELETE, Some(index)) => {
-            set.entries.remove(index);
-            Ok(0)
-        }
-        _ => Err(EINVAL),
+        Ok(0)
     })
     .flatten()
     .inspect(|_| process.pipe_changed())
@@ -123,14 +115,14 @@ fn read_event(process: &Process, address: u64) -> Result<(u64, u64), Errno> {
 /// it; its place, too. Places follow each other in a ring.
 fn next_loud(process: &mut Process, set: &mut Set, start: usize, step: &mut usize) -> Option<(usize, Entry)> {
     loop {
-        let size = set.entries.len();
+        let size = set.entries().len();
         let start = start.min(size);
         let place = if start + *step < size { start + *step } else { start + *step - size };
         let end = if start + *step < size { size } else { start };
-        let run = set.entries.get(place..end).filter(|run| *step < size && !run.is_empty())?;
+        let run = set.entries().get(place..end).filter(|run| *step < size && !run.is_empty())?;
         let passed = quiet_files::quiet_ones(process, run);
         *step += passed;
-        let Some(entry) = set.entries.get_mut(place + passed).filter(|_| place + passed < end) else { continue };
+        let Some(entry) = set.at(place + passed).filter(|_| place + passed < end) else { continue };
         *step += 1;
         if !entry.is_looked_at && entry.wanted & !FLAGS != 0 {
             entry.is_looked_at = true;
@@ -142,7 +134,7 @@ fn next_loud(process: &mut Process, set: &mut Set, start: usize, step: &mut usiz
 /// Looks at every file of a set once, and writes up to `most` records of those that are ready.
 /// While a server is asked, other threads may change the set and wait at it.
 fn collect(process: &mut Process, local: &RefCell<InProcessFile>, events: u64, most: u64) -> Answer {
-    let (start, look_number) = with_set(local, |set| (set.start.min(set.entries.len()), set.next_serial()))?;
+    let (start, look_number) = with_set(local, |set| (set.start.min(set.entries().len()), set.next_serial()))?;
     let mut count = 0;
     let mut step = 0;
     while count < most {
@@ -171,7 +163,7 @@ fn collect(process: &mut Process, local: &RefCell<InProcessFile>, events: u64, m
         }
     }
     // Those that were told of go behind the others, so that all have their turn.
-    with_set(local, |set| if count == most { set.start = (start + step) % set.entries.len().max(1) })?;
+    with_set(local, |set| if count == most { set.start = (start + step) % set.entries().len().max(1) })?;
     Ok(count)
 }
 
@@ -184,7 +176,7 @@ fn wait(process: &mut Process, arguments: [u64; 3], timeout: u64) -> Answer {
     let file = process.descriptors.get(set)?;
     let local = set_of(&file)?;
     // As many as can be ready are asked for in the buffer; the rest of it is not looked at.
-    let members = with_set(local, |set| set.entries.len())? as u64;
+    let members = with_set(local, |set| set.entries().len())? as u64;
     process.memory.writable(events, RECORD as u64 * most.min(members.max(1)))?;
     readiness::wait(process, timeout, |process| collect(process, local, events, most), |process| readiness::watch_set(process, local))
 }

@@ -97,7 +97,7 @@ pub fn watch_with(process: &mut Process, open: &OpenFile, (events, changes): (u6
 
 /// Returns true if any file of an epoll set is ready.
 pub fn any_ready(process: &mut Process, local: &RefCell<InProcessFile>) -> bool {
-    let entries = with_set(local, |set| set.entries.clone()).unwrap_or_default();
+    let entries = with_set(local, |set| set.entries().to_vec()).unwrap_or_default();
     entries.iter().any(|entry| entry.file.upgrade().is_some_and(|file| ready(process, &file, (entry.wanted & !FLAGS) | ALWAYS) != 0))
 }
 
@@ -105,7 +105,7 @@ pub fn any_ready(process: &mut Process, local: &RefCell<InProcessFile>) -> bool 
 /// themselves.
 pub fn watch_set(process: &mut Process, local: &RefCell<InProcessFile>) -> Watched {
     let entries = match &*local.borrow() {
-        InProcessFile::Set(set) => set.entries.iter().filter(|entry| !quiet_files::is_watched(process, entry)).cloned().collect::<Vec<_>>(),
+        InProcessFile::Set(set) => set.entries().iter().filter(|entry| !quiet_files::is_watched(process, entry)).cloned().collect::<Vec<_>>(),
         _ => return Watched::NOTHING,
     };
     let wanted = entries.iter().filter(|entry| entry.wanted & !FLAGS != 0);
