@@ -49,6 +49,15 @@ const NORMAL_MODE: u16 = 0xffff;
 /// Flags of the loader: it has a heap, and the kernel should be quiet; both are about 16-bit code.
 const LOADER_FLAGS: u8 = 0xe0;
 
+/// Returns the bytes of memory, if a kernel can be loaded into so many.
+pub(crate) fn checked_size(memory: &dyn GuestMemory) -> Result<u64, LoadError> {
+    match memory.size() {
+        size if size > MAX_MEMORY => Err(LoadError::MemoryTooLarge),
+        size if size < MIN_MEMORY => Err(LoadError::MemoryTooSmall),
+        size => Ok(size),
+    }
+}
+
 /// Loads a kernel and what goes with it. The parts of the initial file system follow each other,
 /// each padded to 4 bytes, so a later part's files replace an earlier one's.
 ///
@@ -57,13 +66,7 @@ pub fn load(
     memory: &mut dyn GuestMemory, kernel: &dyn ByteSource, initrd: &[&dyn ByteSource],
     command_line: &str,
 ) -> Result<Start, LoadError> {
-    let size = memory.size();
-    if size > MAX_MEMORY {
-        return Err(LoadError::MemoryTooLarge);
-    }
-    if size < MIN_MEMORY {
-        return Err(LoadError::MemoryTooSmall);
-    }
+    let size = checked_size(memory)?;
     let header = Header::decode(kernel)?;
     if header.end() > size {
         return Err(LoadError::KernelTooLarge);

@@ -10,7 +10,7 @@
 //! | 1 MiB and above | kernel where its file says, and the module as high as it may lie |
 
 use crate::elf::{Image, Segment};
-use crate::linux::{COMMAND_LINE, HIGH_START, LOW_END, MAX_MEMORY, MIN_MEMORY, PAGE, USABLE, copy, write_text};
+use crate::linux::{COMMAND_LINE, HIGH_START, LOW_END, PAGE, USABLE, checked_size, copy, write_text};
 use crate::start::prepare_protected;
 use crate::{ByteSource, GuestMemory, LoadError, Start, acpi};
 use alloc::vec::Vec;
@@ -38,13 +38,7 @@ pub fn load(
     memory: &mut dyn GuestMemory, kernel: &dyn ByteSource, module: &[&dyn ByteSource],
     command_line: &str,
 ) -> Result<Start, LoadError> {
-    let size = memory.size();
-    if size > MAX_MEMORY {
-        return Err(LoadError::MemoryTooLarge);
-    }
-    if size < MIN_MEMORY {
-        return Err(LoadError::MemoryTooSmall);
-    }
+    let size = checked_size(memory)?;
     let image = Image::decode(kernel)?;
     let mut end = HIGH_START;
     for segment in &image.segments {

@@ -2,8 +2,7 @@
 //! processor is a thread for gdb.
 //!
 //! A processor that is to stop parks: its thread waits at its seat, and its frame has all of its
-//! state.
-//! gdb is told of a stop, and asks, when all processors have parked.
+//! state. gdb is told of a stop, and asks, when all processors have parked.
 //!
 //! Locks are taken in this order: the state here, seats.
 
