@@ -14,6 +14,7 @@ mod host;
 mod kernel;
 mod linux;
 mod machines;
+mod outside;
 mod programs;
 mod protocols;
 mod ports;
@@ -72,6 +73,7 @@ targets! {
     "host-ports", ports::ports, DECODER_TRIES, "a console with many ports that writes over rings, buffers and registers while its driver works";
     "platform", machines::platform, DECODER_TRIES, "a guest's accesses to the ports of its devices, while time passes and states go out and in";
     "cards", cards::cards_target, DECODER_TRIES, "a guest's accesses to the PCI bus, registers, rings and requests of virtio devices, while states go out and in";
+    "outside", outside::outside, DECODER_TRIES, "answers of a host that serves a directory by 9P";
     "shares", shares::shares, DECODER_TRIES, "messages of 9P from a guest that has mounted a directory; no path leads out of it";
     "guest-processor", machines::processor, DECODER_TRIES, "a guest's page tables, code, model-specific registers and leaves of CPUID";
     "guest-shadow", machines::shadow, DECODER_TRIES, "a guest's page tables, roots and addresses to forget, as shadow paging reads them";

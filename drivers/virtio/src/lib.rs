@@ -1,4 +1,5 @@
-//! Virtio devices on PCI, and the console with many ports: a driver without a kernel.
+//! Virtio devices on PCI, the console with many ports, and the device of files: drivers without a
+//! kernel.
 //!
 //! Nothing that the device says is trusted. A program that uses this gives memory and registers in
 //! through [`Memory`] and [`Configuration`].
@@ -10,6 +11,7 @@ extern crate alloc;
 
 mod console;
 mod control;
+mod exchange;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
 mod memory;
@@ -20,6 +22,7 @@ mod tests;
 mod transport;
 
 pub use console::{Console, MAX_PORTS, Port, WRITE_SIZE};
+pub use exchange::Exchange;
 pub use memory::{Memory, Shared};
 pub use pci::{Bar, Configuration, Function, find};
 pub use queue::Queue;
@@ -29,6 +32,8 @@ pub use transport::Transport;
 pub const VENDOR: u16 = 0x1af4;
 /// Number of the console, without the transitional interface.
 pub const CONSOLE: u16 = 0x1043;
+/// Number of the device that speaks 9P, without the transitional interface.
+pub const FILES: u16 = 0x1049;
 
 /// The device broke the rules, or lacks something that the driver needs. It is not used any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -137,15 +137,22 @@ impl<M: Memory> Transport<M> {
     /// Sets up a queue with buffers of `buffer_size` bytes in `memory`, of [`Queue::memory_size`]
     /// bytes.
     pub fn queue(&self, number: u16, memory: Shared<M>, buffer_size: u64) -> Result<Queue<M>, Fault> {
+        let (queue, parts) = Queue::new(memory, buffer_size);
+        let notify_at = self.announce(number, SIZE as u64, parts)?;
+        Ok(queue.notified_at(number, notify_at))
+    }
+
+    /// Tells the device the addresses of a queue's parts, with room for `size` buffers. Returns the
+    /// place where it is notified of the queue.
+    pub fn announce(&self, number: u16, size: u64, parts: [u64; 3]) -> Result<u64, Fault> {
         if u64::from(number) >= self.read(register::QUEUE_COUNT, 2) {
             return Err(Fault("the device has too few queues"));
         }
         self.write(register::QUEUE_SELECT, 2, number.into());
-        if self.read(register::QUEUE_SIZE, 2) < SIZE as u64 {
+        if self.read(register::QUEUE_SIZE, 2) < size {
             return Err(Fault("a queue is too short"));
         }
-        self.write(register::QUEUE_SIZE, 2, SIZE as u64);
-        let (queue, parts) = Queue::new(memory, buffer_size);
+        self.write(register::QUEUE_SIZE, 2, size);
         for (register, address) in register::QUEUE_PARTS.into_iter().zip(parts) {
             self.write(register, 4, address & 0xffff_ffff);
             self.write(register + 4, 4, address >> 32);
@@ -155,7 +162,7 @@ impl<M: Memory> Transport<M> {
             return Err(Fault("a notification register leaves its structure"));
         }
         self.write(register::QUEUE_ENABLE, 2, 1);
-        Ok(queue.notified_at(number, self.place(NOTIFY).start + notify))
+        Ok(self.place(NOTIFY).start + notify)
     }
 
     /// Lets the device run. All queues are set up.
@@ -166,6 +173,11 @@ impl<M: Memory> Transport<M> {
     /// Tells the device that a queue has more buffers.
     pub fn notify(&self, queue: &Queue<M>) {
         let (number, at) = queue.notification();
+        self.notify_queue(number, at);
+    }
+
+    /// Tells the device at the place for it that the queue with this number has more buffers.
+    pub fn notify_queue(&self, number: u16, at: u64) {
         self.registers.write(at, 2, number.into());
     }
 

@@ -1,0 +1,351 @@
+//! The client: one message out, one answer in.
+
+use crate::answer::{Answer, Status, Time};
+use crate::names::{self, Entry, is_name};
+use crate::{Error, MAX_MESSAGE, PAYLOAD};
+use alloc::vec::Vec;
+
+/// The way to a server and back.
+pub trait Wire {
+    /// Sends a request and waits for the answer, of at most [`MAX_MESSAGE`] bytes, which replaces
+    /// what is in `answer`.
+    fn exchange(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Error>;
+}
+
+/// A number for a file of the server's, which the client chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fid(pub u32);
+
+/// The directory that was attached.
+pub const ROOT: Fid = Fid(0);
+
+/// Flags of an open, as Linux has them.
+pub mod open {
+    #![allow(missing_docs)]
+    pub const READ: u32 = 0;
+    pub const READ_WRITE: u32 = 2;
+    pub const DIRECTORY: u32 = 0o200_000;
+}
+
+/// Kinds of messages; an answer has the next number.
+mod kind {
+    pub const OPEN: u8 = 12;
+    pub const CREATE: u8 = 14;
+    pub const SYMBOLIC_LINK: u8 = 16;
+    pub const READ_LINK: u8 = 22;
+    pub const STATUS: u8 = 24;
+    pub const CHANGE: u8 = 26;
+    pub const LIST: u8 = 40;
+    pub const SYNC: u8 = 50;
+    pub const LINK: u8 = 70;
+    pub const MAKE_DIRECTORY: u8 = 72;
+    pub const RENAME: u8 = 74;
+    pub const REMOVE: u8 = 76;
+    pub const VERSION: u8 = 100;
+    pub const ATTACH: u8 = 104;
+    pub const WALK: u8 = 110;
+    pub const READ: u8 = 116;
+    pub const WRITE: u8 = 118;
+    pub const FORGET: u8 = 120;
+}
+
+/// Kind of the answer that tells of an error.
+const ERROR: u8 = 7;
+const VERSION: &[u8] = b"9P2000.L";
+/// Tag of the first message, and of all others.
+const NO_TAG: u16 = 0xffff;
+const TAG: u16 = 1;
+/// Number of no file.
+const NONE: u32 = u32::MAX;
+/// Bytes before what a message says: its size, kind and tag.
+const HEADER: usize = 7;
+/// Fields of a status that are asked for: all of `stat`.
+const BASIC: u64 = 0x7ff;
+/// Flag of a removal: the name is a directory's.
+const REMOVE_DIRECTORY: u32 = 0x200;
+/// Largest number of files with a number, and of entries of one directory.
+const MAX_FIDS: u32 = 1 << 20;
+const MAX_ENTRIES: usize = 1 << 20;
+
+/// Changes of a file's attributes; `None`: they stay.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Changes {
+    /// Permissions.
+    pub mode: Option<u32>,
+    /// Owner.
+    pub uid: Option<u32>,
+    /// Group.
+    pub gid: Option<u32>,
+    /// Size in bytes.
+    pub size: Option<u64>,
+    /// Last read.
+    pub accessed: Option<Time>,
+    /// Last change of the content.
+    pub modified: Option<Time>,
+}
+
+/// A client. The head of this module describes it.
+pub struct Client<W> {
+    wire: W,
+    request: Vec<u8>,
+    answer: Vec<u8>,
+    /// Numbers that are free again, and the first that was never used.
+    free: Vec<u32>,
+    next: u32,
+    /// Largest number of bytes of a file in one message.
+    payload: u32,
+}
+
+/// A message that is being written.
+struct Message<'a>(&'a mut Vec<u8>);
+
+impl Message<'_> {
+    fn words(self, words: &[u32]) -> Self {
+        words.iter().for_each(|word| self.0.extend_from_slice(&word.to_le_bytes()));
+        self
+    }
+
+    fn long(self, word: u64) -> Self {
+        self.0.extend_from_slice(&word.to_le_bytes());
+        self
+    }
+
+    fn short(self, word: u16) -> Self {
+        self.0.extend_from_slice(&word.to_le_bytes());
+        self
+    }
+
+    fn bytes(self, bytes: &[u8]) -> Self {
+        self.0.extend_from_slice(bytes);
+        self
+    }
+
+    /// A string; what is longer than strings are is cut off.
+    fn string(self, text: &[u8]) -> Self {
+        let text = &text[..text.len().min(u16::MAX.into())];
+        self.short(text.len() as u16).bytes(text)
+    }
+}
+
+fn checked(name: &[u8]) -> Result<(), Error> {
+    if is_name(name) { Ok(()) } else { Err(Error::NO_NAME) }
+}
+
+impl<W: Wire> Client<W> {
+    /// Greets the server and attaches its directory, which becomes [`ROOT`].
+    pub fn start(wire: W) -> Result<Client<W>, Error> {
+        let mut client = Client { wire, request: Vec::new(), answer: Vec::new(), free: Vec::new(), next: 1, payload: 0 };
+        let mut answer = client.ask_tagged(NO_TAG, kind::VERSION, |message| message.words(&[MAX_MESSAGE]).string(VERSION))?;
+        let size = answer.word()?;
+        if answer.string()? != VERSION || !(4096..=MAX_MESSAGE).contains(&size) {
+            return Err(Error::BROKEN);
+        }
+        client.payload = PAYLOAD.min(size - 24);
+        client.ask(kind::ATTACH, |message| message.words(&[ROOT.0, NONE]).string(b"root").string(b"").words(&[0]))?;
+        Ok(client)
+    }
+
+    /// Returns the way to the server.
+    pub fn wire(&mut self) -> &mut W {
+        &mut self.wire
+    }
+
+    fn ask(&mut self, kind: u8, fill: impl for<'a> FnOnce(Message<'a>) -> Message<'a>) -> Result<Answer<'_>, Error> {
+        self.ask_tagged(TAG, kind, fill)
+    }
+
+    fn ask_tagged(&mut self, tag: u16, kind: u8, fill: impl for<'a> FnOnce(Message<'a>) -> Message<'a>) -> Result<Answer<'_>, Error> {
+        self.request.clear();
+        self.request.extend_from_slice(&[0, 0, 0, 0, kind]);
+        self.request.extend_from_slice(&tag.to_le_bytes());
+        fill(Message(&mut self.request));
+        let size = self.request.len() as u32;
+        self.request[..4].copy_from_slice(&size.to_le_bytes());
+        self.wire.exchange(&self.request, &mut self.answer)?;
+        read_header(&self.answer, kind, tag)
+    }
+
+    fn new_fid(&mut self) -> Result<Fid, Error> {
+        if let Some(fid) = self.free.pop() {
+            return Ok(Fid(fid));
+        }
+        if self.next >= MAX_FIDS {
+            return Err(Error::TOO_MANY);
+        }
+        self.next += 1;
+        Ok(Fid(self.next - 1))
+    }
+
+    /// Does something that makes a new fid, which stays free if that fails.
+    fn with_new(&mut self, make: impl FnOnce(&mut Self, Fid) -> Result<(), Error>) -> Result<Fid, Error> {
+        let fid = self.new_fid()?;
+        match make(self, fid) {
+            Ok(()) => Ok(fid),
+            Err(error) => {
+                self.free.push(fid.0);
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns a number for the file that `name` leads to from a directory.
+    pub fn walk(&mut self, directory: Fid, name: &[u8]) -> Result<Fid, Error> {
+        checked(name)?;
+        self.with_new(|client, fid| {
+            let mut answer = client.ask(kind::WALK, |message| message.words(&[directory.0, fid.0]).short(1).string(name))?;
+            if answer.number(2)? == 1 { Ok(()) } else { Err(Error::NOT_FOUND) }
+        })
+    }
+
+    /// Returns another number for a file, which is opened by it.
+    pub fn open(&mut self, fid: Fid, flags: u32) -> Result<Fid, Error> {
+        let copy = self.with_new(|client, copy| client.ask(kind::WALK, |message| message.words(&[fid.0, copy.0]).short(0)).map(drop))?;
+        match self.ask(kind::OPEN, |message| message.words(&[copy.0, flags])).map(drop) {
+            Ok(()) => Ok(copy),
+            Err(error) => {
+                self.forget(copy);
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives a number back.
+    pub fn forget(&mut self, fid: Fid) {
+        // The server forgets it whatever it answers.
+        let _ = self.ask(kind::FORGET, |message| message.words(&[fid.0]));
+        if fid != ROOT {
+            self.free.push(fid.0);
+        }
+    }
+
+    /// Returns the status of a file.
+    pub fn status(&mut self, fid: Fid) -> Result<Status, Error> {
+        Status::read(&mut self.ask(kind::STATUS, |message| message.words(&[fid.0]).long(BASIC))?)
+    }
+
+    /// Returns the target of a symbolic link.
+    pub fn read_link(&mut self, fid: Fid) -> Result<Vec<u8>, Error> {
+        let mut answer = self.ask(kind::READ_LINK, |message| message.words(&[fid.0]))?;
+        let target = answer.string()?;
+        if target.is_empty() || target.contains(&0) { Err(Error::BROKEN) } else { Ok(target.to_vec()) }
+    }
+
+    /// Reads bytes of an open file; none at the end.
+    pub fn read(&mut self, open: Fid, offset: u64, into: &mut [u8]) -> Result<usize, Error> {
+        let limit = (into.len() as u64).min(self.payload.into()) as u32;
+        let mut answer = self.ask(kind::READ, |message| message.words(&[open.0]).long(offset).words(&[limit]))?;
+        let count = answer.word()?;
+        if count > limit {
+            return Err(Error::BROKEN);
+        }
+        let bytes = answer.bytes(count as usize)?;
+        into[..bytes.len()].copy_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    /// Writes bytes to an open file; returns how many.
+    pub fn write(&mut self, open: Fid, offset: u64, bytes: &[u8]) -> Result<usize, Error> {
+        let bytes = &bytes[..bytes.len().min(self.payload as usize)];
+        let mut answer = self.ask(kind::WRITE, |message| {
+            message.words(&[open.0]).long(offset).words(&[bytes.len() as u32]).bytes(bytes)
+        })?;
+        let count = answer.word()? as usize;
+        if count > bytes.len() { Err(Error::BROKEN) } else { Ok(count) }
+    }
+
+    /// Returns the entries of a directory, without `.` and `..`.
+    pub fn list(&mut self, directory: Fid) -> Result<Vec<Entry>, Error> {
+        let open = self.open(directory, open::READ | open::DIRECTORY)?;
+        let listed = self.list_open(open);
+        self.forget(open);
+        listed
+    }
+
+    fn list_open(&mut self, open: Fid) -> Result<Vec<Entry>, Error> {
+        let (mut entries, mut offset, limit) = (Vec::new(), 0, self.payload);
+        loop {
+            let mut answer = self.ask(kind::LIST, |message| message.words(&[open.0]).long(offset).words(&[limit]))?;
+            let count = answer.word()?;
+            match names::read(answer.bytes(count as usize)?, &mut entries)? {
+                None => return Ok(entries),
+                // A server that goes in a circle, or on for ever.
+                Some(next) if next == offset || entries.len() > MAX_ENTRIES => return Err(Error::BROKEN),
+                Some(next) => offset = next,
+            }
+        }
+    }
+
+    /// Makes a regular file in a directory, with nobody else's content in it.
+    pub fn create(&mut self, directory: Fid, name: &[u8], mode: u32) -> Result<(), Error> {
+        const EXCLUSIVE: u32 = 0o300;
+        checked(name)?;
+        let copy = self.with_new(|client, copy| client.ask(kind::WALK, |message| message.words(&[directory.0, copy.0]).short(0)).map(drop))?;
+        let made = self.ask(kind::CREATE, |message| message.words(&[copy.0]).string(name).words(&[EXCLUSIVE | open::READ_WRITE, mode, 0])).map(drop);
+        self.forget(copy);
+        made
+    }
+
+    /// Makes a directory.
+    pub fn make_directory(&mut self, directory: Fid, name: &[u8], mode: u32) -> Result<(), Error> {
+        checked(name)?;
+        self.ask(kind::MAKE_DIRECTORY, |message| message.words(&[directory.0]).string(name).words(&[mode, 0])).map(drop)
+    }
+
+    /// Makes a symbolic link.
+    pub fn make_link(&mut self, directory: Fid, name: &[u8], target: &[u8]) -> Result<(), Error> {
+        checked(name)?;
+        self.ask(kind::SYMBOLIC_LINK, |message| message.words(&[directory.0]).string(name).string(target).words(&[0])).map(drop)
+    }
+
+    /// Gives a file another name.
+    pub fn link(&mut self, fid: Fid, directory: Fid, name: &[u8]) -> Result<(), Error> {
+        checked(name)?;
+        self.ask(kind::LINK, |message| message.words(&[directory.0, fid.0]).string(name)).map(drop)
+    }
+
+    /// Moves a name, over whatever has the new one.
+    pub fn rename(&mut self, from: (Fid, &[u8]), to: (Fid, &[u8])) -> Result<(), Error> {
+        checked(from.1)?;
+        checked(to.1)?;
+        self.ask(kind::RENAME, |message| message.words(&[from.0.0]).string(from.1).words(&[to.0.0]).string(to.1)).map(drop)
+    }
+
+    /// Removes a name, of an empty directory if `is_directory`.
+    pub fn remove(&mut self, directory: Fid, name: &[u8], is_directory: bool) -> Result<(), Error> {
+        checked(name)?;
+        let flags = if is_directory { REMOVE_DIRECTORY } else { 0 };
+        self.ask(kind::REMOVE, |message| message.words(&[directory.0]).string(name).words(&[flags])).map(drop)
+    }
+
+    /// Changes attributes of a file.
+    pub fn change(&mut self, fid: Fid, changes: &Changes) -> Result<(), Error> {
+        let Changes { mode, uid, gid, size, accessed, modified } = *changes;
+        let bit = |is_there: bool, bits: u32| if is_there { bits } else { 0 };
+        let valid = bit(mode.is_some(), 1) | bit(uid.is_some(), 2) | bit(gid.is_some(), 4) | bit(size.is_some(), 8);
+        let valid = valid | bit(accessed.is_some(), 0x90) | bit(modified.is_some(), 0x120);
+        self.ask(kind::CHANGE, |message| {
+            let message = message.words(&[fid.0, valid, mode.unwrap_or(0), uid.unwrap_or(0), gid.unwrap_or(0)]).long(size.unwrap_or(0));
+            [accessed, modified].map(Option::unwrap_or_default).iter().fold(message, |message, time| message.long(time.seconds).long(time.nanoseconds.into()))
+        })
+        .map(drop)
+    }
+
+    /// Waits until the content of an open file is on the server's disk.
+    pub fn sync(&mut self, open: Fid) -> Result<(), Error> {
+        self.ask(kind::SYNC, |message| message.words(&[open.0, 0])).map(drop)
+    }
+}
+
+/// Checks that an answer belongs to a request; the rest of it.
+fn read_header(answer: &[u8], kind: u8, tag: u16) -> Result<Answer<'_>, Error> {
+    let mut rest = Answer(answer);
+    let (size, found, its_tag) = (rest.word()?, rest.number(1)? as u8, rest.number(2)? as u16);
+    if size as usize != answer.len() || answer.len() < HEADER || its_tag != tag {
+        return Err(Error::BROKEN);
+    }
+    match found {
+        ERROR => Err(Error(rest.word().ok().filter(|number| (1..4096).contains(number)).unwrap_or(Error::BROKEN.0))),
+        found if found == kind + 1 => Ok(rest),
+        _ => Err(Error::BROKEN),
+    }
+}
