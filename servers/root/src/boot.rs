@@ -27,6 +27,9 @@ pub struct BootFacts {
     pub has_commands: bool,
     /// Number of ports to the host.
     pub ports: u64,
+    /// A directory of the host lies below the boot files: 1, changes are kept in memory; 2, they
+    /// are refused; 3, the host gets them; 0, there is none.
+    pub directory: u64,
 }
 
 impl BootFacts {
@@ -45,9 +48,9 @@ impl BootFacts {
         let mut ranges: Vec<MemoryRange> = (0..count).map(range).collect::<Option<_>>()?;
         let line = command_line(&page)?;
         let (store, has_commands) = (take_store(&mut ranges, option(&line, b"store").unwrap_or(0)), option(&line, b"control") == Some(1));
-        let ports = option(&line, b"ports").unwrap_or(0);
+        let (ports, directory) = (option(&line, b"ports").unwrap_or(0), option(&line, b"directory").unwrap_or(0));
         let image = MemoryRange { start: word(offset_of!(BootInfo, image_start))?, size: word(offset_of!(BootInfo, image_size))? };
-        Some(BootFacts { image, ranges, store, has_commands, ports })
+        Some(BootFacts { image, ranges, store, has_commands, ports, directory })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::memory;
 use core::ops::Range;
 use nacre_abi::environment::IO_PORTS;
 use nacre_sys::{Reference, Window, io};
-use nacre_virtio::{CONSOLE, Configuration, Console, Fault, Function, Memory, Shared, VENDOR, find};
+use nacre_virtio::{CONSOLE, Configuration, Console, Exchange, FILES, Fault, Function, Memory, Shared, VENDOR, find};
 
 const ALL_PORTS: Reference = Reference(IO_PORTS);
 /// Ports of the configuration space: which word, and its value.
@@ -13,7 +13,7 @@ const INDEX: u16 = 0xcf8;
 const DATA: u16 = 0xcfc;
 const ENABLE: u32 = 1 << 31;
 /// Place for registers that the firmware has not placed: below the interrupt controllers, where no
-/// machine has memory.
+/// machine has memory. Each slot has its part.
 const PLACE: u32 = 0xe000_0000;
 /// Addresses above this are of no device, and registers of more bytes than this of no console.
 const END: u64 = 1 << 46;
@@ -72,17 +72,27 @@ pub fn console(ranges: &[Range<u64>]) -> Result<(Console<DeviceMemory>, u64), Fa
     Ok((console?, line))
 }
 
+/// Starts the machine's device of files, whose messages have at most so many bytes, whole frames.
+pub fn files(ranges: &[Range<u64>], size: u64) -> Result<Exchange<DeviceMemory>, Fault> {
+    let function = find(&mut Space, VENDOR, FILES).ok_or(Fault("there is no such device"))?;
+    let device = Exchange::start(&mut Space, function, |number| registers(function, number, ranges), take, size);
+    if device.is_err() {
+        function.turn(&mut Space, false);
+    }
+    device
+}
+
 /// Maps a function's registers and turns it on.
 fn registers(function: Function, number: u8, ranges: &[Range<u64>]) -> Option<(DeviceMemory, u64)> {
     function.turn(&mut Space, false);
     let bar = function.bar(&mut Space, number)?;
-    let start = if bar.start == 0 { PLACE.into() } else { bar.start };
+    let start = if bar.start == 0 { u64::from(PLACE) + u64::from(function.slot) * MAX_REGISTERS } else { bar.start };
     let end = start.checked_add(bar.size).filter(|end| *end <= END && bar.size <= MAX_REGISTERS)?;
     if ranges.iter().any(|range| range.start < end && start < range.end) {
         return None;
     }
     if bar.start == 0 {
-        function.place(&mut Space, number, PLACE);
+        function.place(&mut Space, number, start as u32);
     }
     let size = bar.size.next_multiple_of(crate::frames::FRAME);
     memory::map_window(start, size, true).ok()?;

@@ -3,18 +3,22 @@
 
 use crate::boot::{BootFacts, image_start};
 use crate::hardware;
+use crate::host_directory::HostDirectory;
 use crate::memory::{self, Segment};
 use crate::debug_line;
 use crate::open_file::{DEBUGGER, DEVICES};
 use crate::ram::Ram;
 use crate::tree::boot::Refused;
 use crate::windows;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use crate::tree::outside::Changes;
 use crate::tree::{Content, Time, Tree, format};
 use nacre_nest::supply::{self, ResourceSource};
 use nacre_nest::SpawnError;
 use nacre_proto::Errno;
 use nacre_sys::{Region, SpanMut};
+use nacre_virtio::Fault;
 
 /// Nanoseconds in a second.
 const SECOND: u64 = 1_000_000_000;
@@ -57,10 +61,11 @@ pub struct Files {
 
 impl Files {
     /// The boot files and devices. Returns the boot files that were left out, or nothing if there
-    /// is no boot image.
-    pub fn start(facts: &BootFacts) -> (Files, Option<Refused>) {
+    /// is no boot image; and why the host's directory is not there, if it should be.
+    pub fn start(facts: &BootFacts) -> (Files, Option<Refused>, Option<Fault>) {
         let clock = Clock::start();
         let mut tree = Tree::new(Ram::default(), clock.now());
+        let problem = if facts.directory == 0 { None } else { join_directory(&mut tree, facts, clock.now()).err() };
         let image = memory::window(facts.image.start, facts.image.size);
         let refused = image.and_then(image_start).map(|(bytes, header)| tree.add_boot_files(bytes, &header, facts.image.start));
         let mut files = Files { tree, clock };
@@ -70,7 +75,7 @@ impl Files {
             let _ = files.tree.add_store(root, STORE, (facts.store.start, facts.store.size), now);
         }
         files.add_windows(facts);
-        (files, refused)
+        (files, refused, problem)
     }
 
     /// Adds the windows of devices that the boot image lists. They stay as long as the machine
@@ -123,6 +128,26 @@ impl Files {
         content.read(store, 0, &mut bytes);
         Ok(bytes)
     }
+}
+
+/// Directories that are the machine's own, whatever the host's has of these names: path and
+/// permissions.
+const OWN_DIRECTORIES: [(&[u8], u32); 3] = [(b"/dev", 0o755), (b"/tmp", 0o1777), (b"/run", 0o755)];
+
+/// Puts the tree over the host's directory.
+fn join_directory(tree: &mut Tree<Ram>, facts: &BootFacts, now: Time) -> Result<(), Fault> {
+    let root = tree.root();
+    for (path, mode) in OWN_DIRECTORIES {
+        let _ = tree.make_directory(root, path, mode, now);
+    }
+    let ranges: Vec<_> = facts.ranges.iter().chain([&facts.image, &facts.store]).map(|range| range.start..range.start + range.size).collect();
+    let directory = HostDirectory::start(&ranges)?;
+    let changes = match facts.directory {
+        1 => Changes::Kept,
+        2 => Changes::Refused,
+        _ => Changes::Passed,
+    };
+    tree.set_origin(Box::new(directory), changes).map_err(|_| Fault("the host's directory cannot be read"))
 }
 
 /// A program file: boot files are never given back, so what is mapped of them stays. Others are

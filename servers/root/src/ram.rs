@@ -121,6 +121,13 @@ impl Store for Ram {
         }
     }
 
+    fn allocate_for_all(&mut self, size: u64) -> Option<u64> {
+        let payer = core::mem::take(&mut self.payers.now);
+        let start = self.allocate(size);
+        self.payers.now = payer;
+        start
+    }
+
     fn at_once(&self) -> usize {
         (LOOKS / (1 + self.regions.len() + self.views.pieces())).clamp(1, MAX_AT_ONCE)
     }

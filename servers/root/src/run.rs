@@ -26,6 +26,7 @@ use nacre_control::Seats;
 use nacre_nest::{Ports, Program, SpawnError, Sizes, spawn};
 use nacre_proto::Errno;
 use nacre_sys::Status;
+use nacre_virtio::Fault;
 
 /// File with the command: arguments, and the environment, each string ended by a zero.
 const COMMAND: &[u8] = b"/etc/nacre/command";
@@ -72,7 +73,10 @@ impl From<Errno> for Failure {
 pub fn run() -> Result<(), Failure> {
     let facts = BootFacts::read().ok_or(Failure::BootInfo)?;
     memory::start(&facts)?;
-    let (mut root, refused) = make_root(&facts)?;
+    let (mut root, refused, problem) = make_root(&facts)?;
+    if let Some(Fault(why)) = problem {
+        root.console.messages.line(alloc::format!("root: the host's directory is not there: {why}").as_bytes());
+    }
     match refused {
         Some(refused) => {
             if let Some(text) = refused.text() {
@@ -90,8 +94,8 @@ pub fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
-    let (mut files, refused) = Files::start(boot);
+fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>, Option<Fault>), Failure> {
+    let (mut files, refused, problem) = Files::start(boot);
     let has_commands = boot.has_commands;
     let facts = files.read_all(TERMINAL).unwrap_or_default();
     let input = Input::from_facts(&facts);
@@ -130,7 +134,7 @@ fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
         foreign_calls: None,
         status: None,
     };
-    Ok((root, refused))
+    Ok((root, refused, problem))
 }
 
 impl Root {

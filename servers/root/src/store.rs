@@ -9,6 +9,10 @@ pub trait Store {
     /// `size` bytes (rounded up to frames) of zeros, or `None` if there is no memory left for
     /// clients.
     fn allocate(&mut self, size: u64) -> Option<u64>;
+    /// Allocates for contents that nobody pays for: they can be given back at any time.
+    fn allocate_for_all(&mut self, size: u64) -> Option<u64> {
+        self.allocate(size)
+    }
     /// Gives a run back; whatever was mapped from it is unmapped.
     fn free(&mut self, start: u64, size: u64);
     /// Returns the number of runs that may be freed in one piece of work.

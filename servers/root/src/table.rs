@@ -109,6 +109,14 @@ impl<T> Table<T> {
             entry.record.as_ref().map(|record| (key, record))
         })
     }
+
+    /// Every record with its key, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (Key, &mut T)> {
+        self.entries.iter_mut().enumerate().filter_map(|(index, entry)| {
+            let key = Key { index: index as u32, generation: entry.generation };
+            entry.record.as_mut().map(|record| (key, record))
+        })
+    }
 }
 
 #[cfg(test)]

@@ -7,23 +7,29 @@
 pub mod boot;
 mod change;
 mod content;
+mod fetching;
 mod list;
 mod log;
 mod node;
+pub mod outside;
+mod passing;
 mod resolve;
 mod sparse;
 mod text;
 #[cfg(test)]
+mod outside_tests;
+#[cfg(test)]
 mod tests;
 
 pub use content::{Content, Piece};
-pub use node::{NodeContent, Directory, Name, Node, Time, format};
+pub use node::{Id, NodeContent, Directory, Name, Node, Time, format};
 pub use resolve::Place;
 
 use crate::notices::event;
 use crate::store::Store;
 use crate::table::{Key, Table};
 use nacre_proto::Errno;
+use outside::Change;
 use nacre_proto::flags::{F_SEAL_FUTURE_WRITE, F_SEAL_GROW, F_SEAL_SHRINK, F_SEAL_WRITE};
 
 /// Flags of `open`, with Linux's numbers.
@@ -75,6 +81,8 @@ pub struct Tree<S> {
     nodes: Table<Node>,
     root: Key,
     store: S,
+    /// The directory around which it is, if there is one.
+    outside: Option<outside::Outside>,
     /// Events for those who watch.
     pub happened: log::Log,
 }
@@ -90,7 +98,7 @@ impl<S: Store> Tree<S> {
         node.links = 2;
         let root = nodes.insert(node);
         debug_assert_eq!(root, parent);
-        Tree { nodes, root, store, happened: log::Log::default() }
+        Tree { nodes, root, store, outside: None, happened: log::Log::default() }
     }
 
     /// The root directory.
@@ -186,6 +194,11 @@ impl<S: Store> Tree<S> {
 
     fn open_existing(&mut self, key: Key, flags: u64, now: Time) -> Result<Key, Errno> {
         let writes = flags & open::ACCESS != 0;
+        let changes = writes || flags & open::TRUNCATE != 0;
+        if changes && flags & open::PATH == 0 && self.node(key)?.kind() == format::REGULAR {
+            self.check_change(key)?;
+        }
+        let is_passed = self.is_passed(key);
         let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
         match &mut node.body {
             NodeContent::Link(_) if flags & open::PATH == 0 && flags & open::DIRECTORY == 0 => return Err(Errno::ELOOP),
@@ -196,6 +209,7 @@ impl<S: Store> Tree<S> {
             NodeContent::File(content) if content.is_read_only() && (writes || flags & open::TRUNCATE != 0) => return Err(Errno::EACCES),
             // As of a device: there is nothing to cut off.
             NodeContent::File(content) if content.is_fixed() => {}
+            NodeContent::File(_) if flags & open::TRUNCATE != 0 && is_passed => return self.cut(key, 0, now).map(|_| key),
             NodeContent::File(content) if flags & open::TRUNCATE != 0 => {
                 let is_done = content.set_size_piece(&mut self.store, 0)?;
                 node.touch(now);
@@ -227,7 +241,9 @@ impl<S: Store> Tree<S> {
         if self.nodes.get(key).is_none_or(|node| node.links > 0 || node.opens > 0) {
             return;
         }
-        if let Some(Node { body: NodeContent::File(mut content), .. }) = self.nodes.remove(key) {
+        let removed = self.nodes.remove(key);
+        removed.as_ref().and_then(|node| node.origin).into_iter().for_each(|id| self.forget_origin(id));
+        if let Some(Node { body: NodeContent::File(mut content), .. }) = removed {
             content.release(&mut self.store);
         }
         self.note(key, event::DELETE_SELF);
@@ -239,7 +255,7 @@ impl<S: Store> Tree<S> {
         Ok(Facts {
             inode: u64::from(key.index()) + 1,
             mode: node.mode,
-            links: node.links,
+            links: node.links.max(node.outside_links),
             owner: (node.uid, node.gid),
             device: if let NodeContent::Special(device) = node.body { device } else { 0 },
             size: node.size(),
@@ -263,14 +279,18 @@ impl<S: Store> Tree<S> {
 
     /// Writes to a regular file.
     pub fn write(&mut self, key: Key, offset: u64, bytes: &[u8], now: Time) -> Result<usize, Errno> {
+        let is_passed = self.is_passed(key);
+        if !is_passed {
+            self.fill(key, offset, bytes.len() as u64, false)?;
+        }
         let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
         let grows = bytes.len() as u64 > node.size().saturating_sub(offset);
         if node.is_sealed(F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) || grows && node.is_sealed(F_SEAL_GROW) {
             return Err(Errno::EPERM);
         }
         let NodeContent::File(content) = &mut node.body else { return Err(Errno::EINVAL) };
-        let count = content.write(&mut self.store, offset, bytes)?;
-        node.touch(now);
+        let count = if is_passed { self.pass_write(key, offset, bytes)? } else { content.write(&mut self.store, offset, bytes)? };
+        self.touch(key, now);
         if self.happened.is_wanted {
             self.note(key, event::MODIFY);
         }
@@ -289,8 +309,18 @@ impl<S: Store> Tree<S> {
         if size < node.size() && node.is_sealed(F_SEAL_SHRINK) || size > node.size() && node.is_sealed(F_SEAL_GROW) {
             return Err(Errno::EPERM);
         }
+        self.pass_change(key, Change::Size(size))?;
+        let is_passed = self.is_passed(key);
+        let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
         let is_done = match &mut node.body {
-            NodeContent::File(content) => content.set_size_piece(&mut self.store, size)?,
+            NodeContent::File(content) => {
+                let was_kept = content.is_kept();
+                let is_done = content.set_size_piece(&mut self.store, size)?;
+                if is_passed {
+                    content.note_passed(was_kept);
+                }
+                is_done
+            }
             NodeContent::Directory(_) => return Err(Errno::EISDIR),
             _ => return Err(Errno::EINVAL),
         };
@@ -303,10 +333,12 @@ impl<S: Store> Tree<S> {
 
     /// Changes the permissions.
     pub fn set_mode(&mut self, key: Key, mode: u64, now: Time) -> Result<(), Errno> {
-        let node = self.node_mut(key)?;
-        if node.kind() == format::LINK {
+        self.check_change(key)?;
+        if self.node(key)?.kind() == format::LINK {
             return Err(Errno::EOPNOTSUPP);
         }
+        self.pass_change(key, Change::Mode(mode as u32 & 0o7777))?;
+        let node = self.node_mut(key)?;
         node.mode = node.kind() | mode as u32 & 0o7777;
         node.changed = now;
         self.note(key, event::ATTRIB);
@@ -315,6 +347,9 @@ impl<S: Store> Tree<S> {
 
     /// Changes owner and group; all ones leave one as it is.
     pub fn set_owner(&mut self, key: Key, uid: u64, gid: u64, now: Time) -> Result<(), Errno> {
+        self.check_change(key)?;
+        let given = |number: u64| Some(number as u32).filter(|number| *number != u32::MAX);
+        self.pass_change(key, Change::Owner(given(uid), given(gid)))?;
         let node = self.node_mut(key)?;
         if uid as u32 != u32::MAX {
             node.uid = uid as u32;
@@ -340,8 +375,12 @@ impl<S: Store> Tree<S> {
             0..=999_999_999 => Ok(Time { seconds: seconds as i64, nanoseconds: nanoseconds as u32 }),
             _ => Err(Errno::EINVAL),
         };
+        self.check_change(key)?;
         let node = self.node_mut(key)?;
         let (accessed, modified) = (read(times[0], node.accessed)?, read(times[1], node.modified)?);
+        let given = |time: (u64, u64), read: Time| Some(read).filter(|_| time.1 != TIME_OMIT);
+        self.pass_change(key, Change::Times(given(times[0], accessed), given(times[1], modified)))?;
+        let node = self.node_mut(key)?;
         if times[0].1 != TIME_OMIT || times[1].1 != TIME_OMIT {
             node.changed = now;
         }

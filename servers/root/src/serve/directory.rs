@@ -35,11 +35,21 @@ impl Root {
         self.files.tree.directory(start).map(|_| start)
     }
 
-    fn resolve_at(&self, request: &Request<'_>, path: &[u8], flags: u64) -> Result<Key, Errno> {
+    fn resolve_at(&mut self, request: &Request<'_>, path: &[u8], flags: u64) -> Result<Key, Errno> {
         if path.is_empty() && flags & AT_EMPTY_PATH != 0 {
             return self.place(request);
         }
-        self.files.tree.resolve(self.start(request)?, path, flags & AT_SYMLINK_NOFOLLOW == 0)?.existing()
+        let (start, follow) = (self.start(request)?, flags & AT_SYMLINK_NOFOLLOW == 0);
+        self.files.tree.prepare(start, path, follow)?;
+        self.files.tree.resolve(start, path, follow)?.existing()
+    }
+
+    /// The node that paths start from, once all is there to which `path` leads without following a
+    /// link at its end.
+    fn start_of_name(&mut self, request: &Request<'_>, path: &[u8]) -> Result<Key, Errno> {
+        let start = self.start(request)?;
+        self.files.tree.prepare(start, path, false)?;
+        Ok(start)
     }
 
     /// Finds the node of another directory that a client names by a reference. `ENOTDIR`: the
@@ -93,6 +103,7 @@ impl Server for Root {
         if flags & open::ACCESS == open::ACCESS {
             return Err(Errno::EINVAL);
         }
+        self.files.tree.prepare(start, path, flags & open::NOFOLLOW == 0)?;
         if flags & (open::CREATE | open::TRUNCATE) != 0 {
             self.pay(request);
         }
@@ -124,21 +135,22 @@ impl Server for Root {
     }
 
     fn make_directory(&mut self, request: &mut Request<'_>, mode: u64, path: &[u8]) -> HandlerResult<make_directory::Output> {
-        let start = self.start(request)?;
+        let start = self.start_of_name(request, path)?;
         self.pay(request);
         self.files.tree.make_directory(start, path, mode as u32, self.files.clock.now())?;
         make_directory::Output::default().now()
     }
 
     fn remove(&mut self, request: &mut Request<'_>, is_directory: u64, path: &[u8]) -> HandlerResult<remove::Output> {
-        let start = self.start(request)?;
+        let start = self.start_of_name(request, path)?;
         self.files.tree.remove(start, path, is_directory != 0, self.files.clock.now())?;
         remove::Output::default().now()
     }
 
     fn rename(&mut self, request: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], new_directory: Reference) -> HandlerResult<rename::Output> {
         let (from, to) = two_paths(paths, first_size)?;
-        let (start, other) = (self.start(request)?, self.other_place(new_directory)?);
+        let (start, other) = (self.start_of_name(request, from)?, self.other_place(new_directory)?);
+        self.files.tree.prepare(other, to, false)?;
         self.pay(request);
         self.files.tree.rename((start, from), (other, to), flags, self.files.clock.now())?;
         rename::Output::default().now()
@@ -147,6 +159,7 @@ impl Server for Root {
     fn link(&mut self, request: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], new_directory: Reference) -> HandlerResult<link::Output> {
         let (from, to) = two_paths(paths, first_size)?;
         let other = self.other_place(new_directory)?;
+        self.files.tree.prepare(other, to, false)?;
         self.pay(request);
         if from.is_empty() && flags & AT_EMPTY_PATH != 0 {
             // Whoever has the file may give it a name where he may give names.
@@ -154,19 +167,23 @@ impl Server for Root {
             return link::Output::default().now();
         }
         let start = self.start(request)?;
+        self.files.tree.prepare(start, from, flags & AT_SYMLINK_FOLLOW != 0)?;
         self.files.tree.link((start, from), (other, to), flags & AT_SYMLINK_FOLLOW != 0, self.files.clock.now())?;
         link::Output::default().now()
     }
 
     fn symbolic_link(&mut self, request: &mut Request<'_>, first_size: u64, paths: &[u8]) -> HandlerResult<symbolic_link::Output> {
         let (target, path) = two_paths(paths, first_size)?;
-        let start = self.start(request)?;
+        let start = self.start_of_name(request, path)?;
         self.pay(request);
         self.files.tree.make_link(start, target, path, self.files.clock.now())?;
         symbolic_link::Output::default().now()
     }
 
     fn read_link(&mut self, request: &mut Request<'_>, path: &[u8]) -> HandlerResult<read_link::Output> {
+        if !path.is_empty() {
+            self.start_of_name(request, path)?;
+        }
         let tree = &self.files.tree;
         // Linux's `readlinkat` takes an empty path for the link that was opened as a place.
         let target = match path {
@@ -182,6 +199,9 @@ impl Server for Root {
         if self.files.tree.node(start)?.links == 0 {
             // It was removed, and has not even its own name any more.
             return Err(Errno::ENOENT);
+        }
+        if cookie == 0 {
+            self.files.tree.prepare_listing(start)?;
         }
         let mut entries = alloc::vec::Vec::new();
         let next = self.files.tree.list(start, cookie, &mut entries, size.min(LISTED) as usize)?;
@@ -218,7 +238,7 @@ impl Server for Root {
     }
 
     fn make_node(&mut self, request: &mut Request<'_>, mode: u64, device: u64, path: &[u8]) -> HandlerResult<make_node::Output> {
-        let start = self.start(request)?;
+        let start = self.start_of_name(request, path)?;
         if is_host_port(device) {
             return Err(Errno::EPERM);
         }

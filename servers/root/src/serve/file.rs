@@ -87,6 +87,7 @@ impl Root {
 
     fn read_content(&mut self, request: &mut Request<'_>, file: &OpenFile, offset: u64, size: u64) -> Result<u64, Errno> {
         let offset = if offset == OWN_POSITION { file.position } else { offset };
+        self.files.tree.fill(file.node, offset, size, false)?;
         let (content, store) = self.files.tree.content(file.node)?;
         let count = size.min(content.size().saturating_sub(offset));
         let in_place = content.contiguous(offset, count).and_then(|start| memory::window(start, count)?.span(0, count));
@@ -245,6 +246,7 @@ impl Server for Root {
         if !offset.is_multiple_of(FRAME) {
             return Err(Errno::EINVAL);
         }
+        self.files.tree.fill(file.node, offset, size, true)?;
         let content = self.files.tree.content(file.node).map_err(|_| Errno::ENODEV)?.0;
         let size = size.min(content.size().saturating_sub(offset));
         let start = content.contiguous(offset, size).ok_or(Errno::ENODEV)?;
@@ -255,6 +257,7 @@ impl Server for Root {
             return Err(Errno::ENODEV);
         }
         let region = store.region_reference(start, size)?;
+        self.files.tree.keep_content(file.node);
         self.note_access(&file);
         map::Output { size, region: region.into() }.now()
     }
@@ -295,7 +298,9 @@ impl Server for Root {
     }
 
     fn sync(&mut self, request: &mut Request<'_>) -> HandlerResult<sync::Output> {
-        self.file(request)?.check_open()?;
+        let file = self.file(request)?;
+        file.check_open()?;
+        self.files.tree.sync(file.node)?;
         sync::Output::default().now()
     }
 
@@ -372,6 +377,7 @@ impl Server for Root {
     fn hand_out(&mut self, request: &mut Request<'_>, name: &[u8]) -> HandlerResult<hand_out::Output> {
         let file = self.file(request)?;
         file.check_read()?;
+        self.files.tree.fill(file.node, 0, u64::MAX, false)?;
         let size = self.files.tree.content(file.node).map_err(|_| Errno::EINVAL)?.0.size();
         let node = file.node;
         if self.outgoing().items.len() >= MAX_ITEMS {

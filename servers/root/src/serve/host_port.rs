@@ -42,7 +42,9 @@ impl Root {
 
     fn bring_out_file(&mut self, path: &[u8]) -> Result<(), Errno> {
         let tree = &mut self.files.tree;
+        tree.prepare(tree.root(), path, true)?;
         let node = tree.resolve(tree.root(), path, true)?.existing()?;
+        tree.fill(node, 0, u64::MAX, false)?;
         if tree.node(node)?.is_directory() {
             return Err(Errno::EISDIR);
         }

@@ -68,6 +68,11 @@ impl Root {
                 self.forget_waits(Place::File(view.node));
             }
         }
+        if view.writable {
+            // Whom the host refuses the bytes is nobody any more.
+            let is_last = !self.is_written(view.node);
+            let _ = self.files.tree.write_back(view.node, is_last);
+        }
         if view.is_writer {
             self.files.tree.stop_writing(view.node);
         }

@@ -110,7 +110,8 @@ impl<S: Store> Tree<S> {
         if self.enter_new_name(place.directory, Cow::Borrowed(split(path).1), key) { Ok(()) } else { Err(Errno::EEXIST) }
     }
 
-    fn boot_directory(&self, path: &[u8]) -> Result<Key, Errno> {
+    fn boot_directory(&mut self, path: &[u8]) -> Result<Key, Errno> {
+        self.prepare(self.root(), path, true)?;
         let key = self.resolve(self.root(), path, true)?.existing()?;
         self.directory(key).map(|_| key)
     }
@@ -118,6 +119,9 @@ impl<S: Store> Tree<S> {
     fn add_boot_file(&mut self, parent: Key, name: &'static [u8], file: &File, start: u64) -> Result<(), Errno> {
         if name.is_empty() || name == b"." || name == b".." {
             return Err(Errno::EINVAL);
+        }
+        if self.is_there_outside(parent, name, file.mode)? {
+            return Ok(());
         }
         let time = Time { seconds: file.modified, nanoseconds: 0 };
         let body = self.boot_body(parent, file, start).ok_or(Errno::EINVAL)?;
@@ -131,6 +135,27 @@ impl<S: Store> Tree<S> {
         }
         self.change_links(parent, i32::from(is_directory));
         Ok(())
+    }
+
+    /// Returns true if the other side has a directory of this name and a directory is to be added.
+    /// Anything else that it has there gives way to the boot file.
+    fn is_there_outside(&mut self, parent: Key, name: &[u8], mode: u32) -> Result<bool, Errno> {
+        if self.outside.is_none() {
+            return Ok(false);
+        }
+        self.prepare(parent, name, true)?;
+        let is_directory = |key: &Key| self.directory(*key).is_ok();
+        let leads_to_directory = self.resolve(parent, name, true).ok().and_then(|place| place.node).is_some_and(|key| is_directory(&key));
+        if mode & format::MASK == format::DIRECTORY && leads_to_directory {
+            return Ok(true);
+        }
+        let there = self.directory(parent)?.entries().get(name).map(|entry| entry.node);
+        if there.is_some_and(|key| self.get(key).is_some_and(|node| node.origin.is_some())) {
+            let body = self.directory_mut(parent)?;
+            body.remove(name);
+            body.note_removed(Cow::Owned(name.to_vec()));
+        }
+        Ok(false)
     }
 
     fn boot_body(&self, parent: Key, file: &File, start: u64) -> Option<NodeContent> {

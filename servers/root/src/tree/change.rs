@@ -78,6 +78,7 @@ impl<S: Store> Tree<S> {
             () => {}
         }
         self.check_addition(place.directory)?;
+        self.pass_link(key, &place)?;
         self.enter(&place, key, now)?;
         self.node_mut(key)?.changed = now;
         self.note(key, event::ATTRIB);
@@ -100,14 +101,16 @@ impl<S: Store> Tree<S> {
     fn check_addition(&self, directory: Key) -> Result<(), Errno> {
         match () {
             () if self.node(directory)?.links == 0 => Err(Errno::ENOENT),
+            () if self.check_change(directory).is_err() => Err(Errno::EROFS),
             () if !self.store.has_room() => Err(Errno::ENOSPC),
             () => Ok(()),
         }
     }
 
-    fn add(&mut self, place: &Place, node: Node, now: Time) -> Result<Key, Errno> {
+    fn add(&mut self, place: &Place, mut node: Node, now: Time) -> Result<Key, Errno> {
         self.check_addition(place.directory)?;
         self.nodes.reserve()?;
+        self.pass_new(place, &mut node)?;
         let key = self.insert(node);
         self.enter(place, key, now).inspect_err(|_| drop(self.nodes.remove(key)))?;
         self.note_name(place.directory, &place.name, key, event::CREATE, 0);
@@ -142,7 +145,11 @@ impl<S: Store> Tree<S> {
 
     /// Takes a name out of its directory.
     fn take_out(&mut self, place: &Place) {
+        let is_outside = |node: &Node| node.origin.is_some();
         if let Some(entry) = self.directory_mut(place.directory).ok().and_then(|body| body.remove(&place.name)) {
+            if self.get(entry.node).is_some_and(is_outside) && self.get(place.directory).is_some_and(is_outside) && !self.is_passed(place.directory) {
+                let _ = self.directory_mut(place.directory).map(|body| body.note_removed(owned(&place.name)));
+            }
             self.store.give_name(entry.payer, place.name.len());
         }
     }
@@ -163,6 +170,9 @@ impl<S: Store> Tree<S> {
     pub fn remove(&mut self, start: Key, path: &[u8], is_directory: bool, now: Time) -> Result<(), Errno> {
         let place = self.resolve_name(start, path)?;
         let key = place.existing()?;
+        if is_directory {
+            self.prepare_listing(key)?;
+        }
         let node = self.node(key)?;
         match (is_directory, &node.body) {
             (false, NodeContent::Directory(_)) => return Err(Errno::EISDIR),
@@ -171,6 +181,8 @@ impl<S: Store> Tree<S> {
             (is_directory, _) if is_directory || place.trailing => return Err(Errno::ENOTDIR),
             _ => {}
         }
+        self.check_change(key)?;
+        self.pass_removal(&place, key)?;
         if !is_directory {
             self.note(key, event::ATTRIB);
         }
@@ -215,8 +227,11 @@ impl<S: Store> Tree<S> {
             return Err(Errno::ENOTDIR);
         }
         self.check_kind(key, takes_directory)?;
+        new.node.map_or(Ok(()), |target| self.prepare_listing(target))?;
         self.check_rename(key, &new)?;
+        self.check_change(key)?;
         if new.node != Some(key) {
+            self.pass_rename(key, &old, &new)?;
             self.move_name(&old, &new, key, now);
         }
         Ok(())
@@ -239,6 +254,10 @@ impl<S: Store> Tree<S> {
             return Err(Errno::ENOTDIR);
         }
         for (key, place) in [(first, &new), (second, &old)] {
+            self.check_change(key)?;
+            if self.is_passed(key) || self.is_passed(place.directory) {
+                return Err(Errno::EINVAL);
+            }
             self.check_kind(key, takes_directory)?;
             if self.node(key)?.is_directory() && self.is_inside(place.directory, key) {
                 return Err(Errno::EINVAL);

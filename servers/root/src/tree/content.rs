@@ -47,6 +47,13 @@ pub struct Content {
     is_fixed: bool,
     /// Set if no client may write to the content.
     is_read_only: bool,
+    /// Up to here, what lies in no run is with the other side, from which the file is.
+    outside_end: u64,
+    /// Set once it is not what the other side has, or others have its memory: it cannot be read
+    /// again.
+    is_kept: bool,
+    /// Parts to which others may write: offset and size.
+    shared: Vec<(u64, u64)>,
 }
 
 /// Part of a file.
@@ -70,7 +77,7 @@ impl Content {
     /// The content that is `size` bytes, whole frames, at `start` of the store, and never anything
     /// else.
     pub fn fixed(start: u64, size: u64) -> Content {
-        Content { size, runs: alloc::vec![Run { offset: 0, start, size, owned: true }], is_shared: false, is_fixed: true, is_read_only: false }
+        Content { size, runs: alloc::vec![Run { offset: 0, start, size, owned: true }], is_fixed: true, ..Content::default() }
     }
 
     /// The content that is a device's window: `size` bytes, whole frames, at `start` of the store.
@@ -96,6 +103,9 @@ impl Content {
     /// Returns the number of blocks of 512 bytes that take memory.
     pub fn blocks(&self) -> u64 {
         let end = self.size.next_multiple_of(FRAME);
+        if self.outside_end > 0 {
+            return end / 512;
+        }
         self.runs.iter().map(|run| run.end().min(end).saturating_sub(run.offset) / 512).sum()
     }
 
@@ -148,6 +158,7 @@ impl Content {
     pub fn write(&mut self, store: &mut impl Store, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
         let end = offset.checked_add(bytes.len() as u64).filter(|&end| end <= MAX_SIZE).ok_or(Errno::EFBIG)?;
         self.clear_behind_end(store, offset);
+        self.is_kept = true;
         let mut done = 0;
         while done < bytes.len() {
             let at = offset + done as u64;
@@ -212,6 +223,7 @@ impl Content {
             return None;
         }
         self.is_shared |= writable;
+        self.is_kept |= writable;
         let index = match self.find(offset) {
             Ok(index) if !writable => index,
             Ok(index) => self.make_owned(store, index).then_some(index)?,
@@ -229,7 +241,8 @@ impl Content {
     /// Takes the memory of `start..end` away, as far as the file goes: it reads as zeros. Where to
     /// go on, if there are too many runs for one piece of work.
     pub fn punch(&mut self, store: &mut impl Store, start: u64, end: u64) -> Result<Option<u64>, Errno> {
-        if self.is_fixed {
+        self.is_kept = true;
+        if self.is_fixed || start < self.outside_end {
             return Ok(self.zero_piece(store, start, end.min(self.size)));
         }
         let whole = self.size.next_multiple_of(FRAME);
@@ -253,8 +266,11 @@ impl Content {
     /// Fills a piece of `start..end` with zeros. Where to go on.
     fn zero_piece(&self, store: &mut impl Store, start: u64, end: u64) -> Option<u64> {
         let size = end.saturating_sub(start).min(MAX_GROWTH);
-        if let Some(at) = self.contiguous(start, size) {
-            store.zero(at, size);
+        let mut at = start;
+        while let Some(run) = self.find(at).ok().map(|index| self.runs[index]).filter(|_| at < start + size) {
+            let part = (start + size).min(run.end()) - at;
+            store.zero(run.start + (at - run.offset), part);
+            at += part;
         }
         Some(start + size).filter(|next| size > 0 && *next < end)
     }
@@ -284,9 +300,13 @@ impl Content {
         }
         let mut next = self.runs.partition_point(|run| run.end() <= offset);
         if data {
+            if offset < self.outside_end {
+                return Some(offset);
+            }
             return self.runs.get(next).map(|run| run.offset.max(offset)).filter(|at| *at < self.size);
         }
-        let mut at = offset;
+        let mut at = offset.max(self.outside_end);
+        next = self.runs.partition_point(|run| run.end() <= at);
         while let Some(run) = self.runs.get(next).filter(|run| run.offset <= at) {
             (at, next) = (run.end(), next + 1);
         }
@@ -326,6 +346,8 @@ impl Content {
         if self.is_fixed {
             return if size == self.size { Ok(()) } else { Err(Errno::EINVAL) };
         }
+        self.is_kept = true;
+        self.outside_end = self.outside_end.min(size);
         if size < self.size {
             self.shrink(store, size)?;
         }
@@ -372,5 +394,6 @@ impl Content {
     }
 }
 
+mod outside;
 #[cfg(test)]
 mod tests;

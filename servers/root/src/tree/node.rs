@@ -3,7 +3,8 @@
 use super::content::Content;
 use crate::table::Key;
 use alloc::borrow::Cow;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
 
 /// A moment, since 1970.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,6 +14,9 @@ pub struct Time {
     /// The rest.
     pub nanoseconds: u32,
 }
+
+/// Number by which the other side knows a file.
+pub type Id = u32;
 
 /// Bytes of a name or of a symbolic link; those of boot files stay where they are.
 pub type Name = Cow<'static, [u8]>;
@@ -51,12 +55,16 @@ pub struct Directory {
     /// The names again, by cookie: a listing goes on where it stopped without looking at all.
     order: BTreeMap<u64, Name>,
     next_cookie: u64,
+    /// All names that the other side has here are known.
+    pub is_listed: bool,
+    /// Names that the other side has, and that were removed here.
+    removed: BTreeSet<Name>,
 }
 
 impl Directory {
     /// An empty directory inside `parent`.
     pub fn new(parent: Key) -> Directory {
-        Directory { parent, entries: BTreeMap::new(), order: BTreeMap::new(), next_cookie: FIRST_COOKIE }
+        Directory { parent, entries: BTreeMap::new(), order: BTreeMap::new(), next_cookie: FIRST_COOKIE, is_listed: false, removed: BTreeSet::new() }
     }
 
     /// Entries by name.
@@ -81,6 +89,22 @@ impl Directory {
         let entry = self.entries.remove(name)?;
         self.order.remove(&entry.cookie);
         Some(entry)
+    }
+
+    /// Returns the names that are not among these.
+    pub fn names_without(&self, names: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let there: BTreeSet<&[u8]> = names.iter().map(|name| &name[..]).collect();
+        self.entries.keys().filter(|name| !there.contains(&name[..])).map(|name| name.to_vec()).collect()
+    }
+
+    /// Hides a name that the other side has.
+    pub fn note_removed(&mut self, name: Name) {
+        self.removed.insert(name);
+    }
+
+    /// Returns true for a name that the other side has, and that was removed here.
+    pub fn is_removed(&self, name: &[u8]) -> bool {
+        self.removed.contains(name)
     }
 
     /// Lets an entry lead to another node. Returns its cookie.
@@ -143,6 +167,14 @@ pub struct Node {
     pub seals: Option<u64>,
     /// A name can be given to it though it has none.
     pub is_linkable: bool,
+    /// Number by which the other side knows it, if it is the other side's.
+    pub origin: Option<Id>,
+    /// The other side's number for all its names.
+    pub outside_inode: u64,
+    /// Number of names that it has on the other side.
+    pub outside_links: u32,
+    /// Last change of the content and size there; `None`: a change of ours made them others.
+    pub outside_stamp: Option<(Time, u64)>,
     /// Owner.
     pub uid: u32,
     /// Group.
@@ -160,7 +192,7 @@ pub struct Node {
 impl Node {
     /// A node without names.
     pub fn new(mode: u32, body: NodeContent, now: Time) -> Node {
-        Node { mode, parent: None, cookie: 0, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
+        Node { mode, parent: None, cookie: 0, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, origin: None, outside_inode: 0, outside_links: 0, outside_stamp: None, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
     }
 
     /// Returns the kind of the node, one of [`format`].

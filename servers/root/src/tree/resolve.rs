@@ -121,7 +121,15 @@ impl<S: Store> Tree<S> {
             b"." => Ok(Some(directory)),
             b".." => Ok(Some(body.parent)),
             _ if part.len() > MAX_NAME => Err(Errno::ENAMETOOLONG),
-            _ => Ok(body.entries().get(part).map(|entry| entry.node)),
+            _ => {
+                let found = body.entries().get(part).map(|entry| entry.node);
+                if let (None, Some(_), Some(outside)) = (found, node.origin, &self.outside)
+                    && outside.may_have(body, part)
+                {
+                    outside.miss(directory, part);
+                }
+                Ok(found)
+            }
         }
     }
 

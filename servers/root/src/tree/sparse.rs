@@ -21,6 +21,9 @@ impl<S: Store> Tree<S> {
         }
         let directory = self.resolve(start, path, flags & open::NOFOLLOW == 0)?.existing()?;
         self.directory(directory)?;
+        if self.is_passed(directory) {
+            return Err(Errno::EOPNOTSUPP);
+        }
         let key = self.add_unnamed(mode & 0o7777, now)?;
         self.node_mut(key)?.is_linkable = flags & open::EXCLUSIVE == 0;
         Ok(key)
@@ -45,14 +48,25 @@ impl<S: Store> Tree<S> {
 
     /// Memory for a page of a file that is shared; see [`Content::page`].
     pub fn page(&mut self, key: Key, offset: u64, writable: bool) -> Option<(u64, u64, u64)> {
+        self.fill(key, offset, 1, false).ok()?;
         match &mut self.nodes.get_mut(key)?.body {
-            NodeContent::File(content) => content.page(&mut self.store, offset, writable),
+            NodeContent::File(content) => {
+                let piece = content.page(&mut self.store, offset, writable)?;
+                if writable {
+                    content.note_shared(piece.0, piece.2);
+                }
+                Some(piece)
+            }
             _ => None,
         }
     }
 
     /// Takes memory of a file away, a piece; where to go on.
     pub fn punch(&mut self, key: Key, start: u64, end: u64, now: Time) -> Result<Option<u64>, Errno> {
+        if self.is_passed(key) {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        self.fill(key, start, end.saturating_sub(start), false)?;
         let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
         if node.is_sealed(F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) {
             return Err(Errno::EPERM);

@@ -1,0 +1,204 @@
+//! A directory of the host, which a virtio device of QEMU's serves by 9P.
+//!
+//! The server waits for each answer: QEMU gives them in some ten microseconds. Whoever asks for
+//! files of the host meanwhile, or for anything else of root's, waits, too.
+
+use crate::bus::{self, DeviceMemory};
+use crate::hardware::monotonic;
+use crate::tree::{Id, Time, format};
+use crate::tree::outside::{Change, Found, New, Origin};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::ops::Range;
+use nacre_9p::{Changes, Client, Error, Fid, MAX_MESSAGE, ROOT, Status, Wire, open};
+use nacre_proto::Errno;
+use nacre_virtio::{Exchange, Fault};
+
+/// Nanoseconds after which an answer will not come any more.
+const LIMIT: u64 = 30_000_000_000;
+/// Files that are open on the host, at most.
+const MAX_OPEN: usize = 1024;
+
+/// The device, as the way to the host.
+struct Device(Option<Exchange<DeviceMemory>>);
+
+impl Device {
+    fn ask(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Fault> {
+        let device = self.0.as_mut().ok_or(Fault("it is out of use"))?;
+        device.send(request)?;
+        let until = monotonic() + LIMIT;
+        answer.resize(device.buffer_size() as usize, 0);
+        loop {
+            if let Some(length) = device.receive(answer)? {
+                answer.truncate(length);
+                return Ok(());
+            }
+            if monotonic() > until {
+                return Err(Fault("it does not answer"));
+            }
+        }
+    }
+}
+
+impl Wire for Device {
+    fn exchange(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Error> {
+        self.ask(request, answer).map_err(|_| {
+            // A device that broke the rules once is not asked again.
+            if let Some(mut device) = self.0.take() {
+                device.stop();
+            }
+            Error::BROKEN
+        })
+    }
+}
+
+/// The directory. The head of this module describes it.
+pub struct HostDirectory {
+    client: Client<Device>,
+    /// Numbers by which files are read, by those by which they are known.
+    open: BTreeMap<Id, Fid>,
+    /// Numbers by which files are read and written.
+    writable: BTreeMap<Id, Fid>,
+}
+
+impl HostDirectory {
+    /// Starts the device and greets the host. `ranges` is all memory of the machine.
+    pub fn start(ranges: &[Range<u64>]) -> Result<HostDirectory, Fault> {
+        let size = u64::from(MAX_MESSAGE).next_multiple_of(crate::frames::FRAME);
+        let device = bus::files(ranges, size)?;
+        let client = Client::start(Device(Some(device))).map_err(|_| Fault("the host does not speak 9P2000.L"))?;
+        Ok(HostDirectory { client, open: BTreeMap::new(), writable: BTreeMap::new() })
+    }
+
+    fn found(&mut self, fid: Fid) -> Result<Found, Error> {
+        let status = self.client.status(fid)?;
+        let Status { inode, mode, uid, gid, links, device, size, times } = status;
+        let times = times.map(|time| Time { seconds: time.seconds as i64, nanoseconds: time.nanoseconds });
+        Ok(Found { id: fid.0, inode, mode, owner: (uid, gid), links: links.min(u32::MAX.into()) as u32, device, size, times })
+    }
+
+    fn reader(&mut self, file: Id) -> Result<Fid, Error> {
+        if let Some(fid) = self.open.get(&file).or_else(|| self.writable.get(&file)) {
+            return Ok(*fid);
+        }
+        opened(&mut self.client, &mut self.open, file, open::READ)
+    }
+
+    fn writer(&mut self, file: Id) -> Result<Fid, Error> {
+        match self.writable.get(&file) {
+            Some(fid) => Ok(*fid),
+            None => opened(&mut self.client, &mut self.writable, file, open::READ_WRITE),
+        }
+    }
+
+    fn find_new(&mut self, directory: Id, name: &[u8]) -> Result<Found, Error> {
+        let fid = self.client.walk(Fid(directory), name)?;
+        self.found(fid).inspect_err(|_| self.client.forget(fid))
+    }
+}
+
+/// Opens a file in place of another one, if too many are open.
+fn opened(client: &mut Client<Device>, open: &mut BTreeMap<Id, Fid>, file: Id, flags: u32) -> Result<Fid, Error> {
+    if open.len() >= MAX_OPEN
+        && let Some((_, other)) = open.pop_first()
+    {
+        client.forget(other);
+    }
+    let fid = client.open(Fid(file), flags)?;
+    open.insert(file, fid);
+    Ok(fid)
+}
+
+/// An error as a client of root's sees it.
+fn errno(error: Error) -> Errno {
+    Errno(error.0)
+}
+
+impl Origin for HostDirectory {
+    fn root(&mut self) -> Result<Found, Errno> {
+        self.found(ROOT).map_err(errno)
+    }
+
+    fn find(&mut self, directory: Id, name: &[u8]) -> Result<Option<Found>, Errno> {
+        let fid = match self.client.walk(Fid(directory), name) {
+            Ok(fid) => fid,
+            Err(Error::NOT_FOUND) => return Ok(None),
+            Err(error) => return Err(errno(error)),
+        };
+        self.found(fid).inspect_err(|_| self.client.forget(fid)).map(Some).map_err(errno)
+    }
+
+    fn names(&mut self, directory: Id) -> Result<Vec<Vec<u8>>, Errno> {
+        let entries = self.client.list(Fid(directory)).map_err(errno)?;
+        Ok(entries.into_iter().map(|entry| entry.name).collect())
+    }
+
+    fn target(&mut self, link: Id) -> Result<Vec<u8>, Errno> {
+        self.client.read_link(Fid(link)).map_err(errno)
+    }
+
+    fn read(&mut self, file: Id, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        let fid = self.reader(file).map_err(errno)?;
+        self.client.read(fid, offset, into).map_err(errno)
+    }
+
+    fn forget(&mut self, id: Id) {
+        for open in [self.open.remove(&id), self.writable.remove(&id)].into_iter().flatten() {
+            self.client.forget(open);
+        }
+        self.client.forget(Fid(id));
+    }
+
+    fn status(&mut self, id: Id) -> Result<Found, Errno> {
+        self.found(Fid(id)).map_err(errno)
+    }
+
+    fn make(&mut self, directory: Id, name: &[u8], new: &New<'_>) -> Result<Found, Errno> {
+        let (at, mode) = (Fid(directory), new.mode);
+        let made = match mode & format::MASK {
+            format::REGULAR => self.client.create(at, name, mode & !format::MASK),
+            format::DIRECTORY => self.client.make_directory(at, name, mode & !format::MASK),
+            _ => self.client.make_link(at, name, new.target),
+        };
+        made.and_then(|()| self.find_new(directory, name)).map_err(errno)
+    }
+
+    fn link(&mut self, file: Id, directory: Id, name: &[u8]) -> Result<(), Errno> {
+        self.client.link(Fid(file), Fid(directory), name).map_err(errno)
+    }
+
+    fn rename(&mut self, from: (Id, &[u8]), to: (Id, &[u8])) -> Result<(), Errno> {
+        self.client.rename((Fid(from.0), from.1), (Fid(to.0), to.1)).map_err(errno)
+    }
+
+    fn remove(&mut self, directory: Id, name: &[u8], is_directory: bool, open: Option<Id>) -> Result<(), Errno> {
+        if let Some(file) = open {
+            // By its name it cannot be opened afterwards. What may not be written is not.
+            let _ = self.writer(file).or_else(|_| self.reader(file));
+        }
+        self.client.remove(Fid(directory), name, is_directory).map_err(errno)
+    }
+
+    fn change(&mut self, id: Id, change: Change) -> Result<(), Errno> {
+        let time = |time: Time| nacre_9p::Time { seconds: time.seconds as u64, nanoseconds: time.nanoseconds };
+        let changes = match change {
+            Change::Mode(mode) => Changes { mode: Some(mode), ..Changes::default() },
+            Change::Owner(uid, gid) => Changes { uid, gid, ..Changes::default() },
+            Change::Size(size) => Changes { size: Some(size), ..Changes::default() },
+            Change::Times(accessed, modified) => Changes { accessed: accessed.map(time), modified: modified.map(time), ..Changes::default() },
+        };
+        // A file without a name any more is changed by the number by which it is open.
+        let fid = if matches!(change, Change::Size(_)) { self.writable.get(&id).copied().unwrap_or(Fid(id)) } else { Fid(id) };
+        self.client.change(fid, &changes).map_err(errno)
+    }
+
+    fn write(&mut self, file: Id, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
+        let fid = self.writer(file).map_err(errno)?;
+        self.client.write(fid, offset, bytes).map_err(errno)
+    }
+
+    fn sync(&mut self, file: Id) -> Result<(), Errno> {
+        let fid = self.reader(file).map_err(errno)?;
+        self.client.sync(fid).map_err(errno)
+    }
+}

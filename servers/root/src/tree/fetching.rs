@@ -1,0 +1,237 @@
+//! A tree around a directory of somebody else's: nodes come when a path leads to them, contents
+//! when they are read.
+//!
+//! What is not there yet is fetched before an operation ([`Tree::prepare`], [`Tree::fill`]), so the
+//! operation itself looks at the tree alone. Names that the tree has of its own hide the other's.
+
+use super::node::{Directory, Id, Name, Node, NodeContent, format};
+use super::outside::{Changes, Found, Origin, Outside};
+use super::resolve::owned;
+use super::{Content, Tree};
+use crate::store::Store;
+use crate::table::Key;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use nacre_proto::Errno;
+
+/// Files up to this size come whole.
+const SMALL: u64 = 2 << 20;
+/// Size of the pieces in which others come.
+const CLUSTER: u64 = 256 << 10;
+/// Bytes that are asked for at a time.
+const PART: u64 = 128 << 10;
+
+impl<S: Store> Tree<S> {
+    /// Puts the root directory over another one.
+    pub fn set_origin(&mut self, mut origin: Box<dyn Origin>, changes: Changes) -> Result<(), Errno> {
+        let found = origin.root()?;
+        if found.mode & format::MASK != format::DIRECTORY {
+            return Err(Errno::ENOTDIR);
+        }
+        let node = self.node_mut(self.root)?;
+        (node.origin, node.mode, (node.uid, node.gid)) = (Some(found.id), found.mode, found.owner);
+        [node.accessed, node.modified, node.changed] = found.times;
+        self.outside = Some(Outside::new(origin, changes));
+        Ok(())
+    }
+
+    /// Fetches every node that `path` leads through and to, as far as there are any.
+    pub fn prepare(&mut self, start: Key, path: &[u8], follow: bool) -> Result<(), Errno> {
+        self.forget_absent();
+        loop {
+            let Some(outside) = &self.outside else { return Ok(()) };
+            outside.missed.set(None);
+            let node = self.resolve(start, path, follow).ok().and_then(|place| place.node);
+            match self.outside.as_ref().and_then(|outside| outside.missed.take()) {
+                Some((directory, name)) => self.fetch(directory, name)?,
+                None if node.is_none_or(|node| self.is_current(node)) => return Ok(()),
+                None => {}
+            }
+        }
+    }
+
+    /// Fetches what a name leads to, or notes that it leads to nothing. Each turn of
+    /// [`Tree::prepare`] does that for another name.
+    fn fetch(&mut self, directory: Key, name: Vec<u8>) -> Result<(), Errno> {
+        let id = self.node(directory)?.origin.ok_or(Errno::EIO)?;
+        let outside = self.outside.as_mut().ok_or(Errno::EIO)?;
+        match outside.origin.find(id, &name)? {
+            Some(found) => self.enter_found(directory, &name, found),
+            None => {
+                outside.note_absent(directory, name);
+                Ok(())
+            }
+        }
+    }
+
+    fn enter_found(&mut self, directory: Key, name: &[u8], found: Found) -> Result<(), Errno> {
+        let key = match self.made_of(&found) {
+            Some(key) => key,
+            None => self.make_found(directory, found)?,
+        };
+        if self.enter_new_name(directory, owned(name), key) {
+            self.change_links(key, 1);
+            self.change_links(directory, i32::from(self.node(key)?.is_directory()));
+        }
+        Ok(())
+    }
+
+    /// Returns the node that was made of a file already, by another name. The number that found it
+    /// again is given back.
+    pub(super) fn made_of(&mut self, found: &Found) -> Option<Key> {
+        let outside = self.outside.as_mut().filter(|_| found.links > 1)?;
+        let key = outside.by_inode.get(&found.inode).copied().filter(|key| self.nodes.get(*key).is_some_and(|node| node.origin.is_some()))?;
+        outside.origin.forget(found.id);
+        Some(key)
+    }
+
+    fn make_found(&mut self, parent: Key, found: Found) -> Result<Key, Errno> {
+        let body = self.found_body(parent, &found);
+        let made = body.and_then(|body| {
+            if !self.store.has_room() {
+                return Err(Errno::ENOSPC);
+            }
+            self.nodes.reserve()?;
+            Ok(body)
+        });
+        let outside = self.outside.as_mut().ok_or(Errno::EIO)?;
+        let body = made.inspect_err(|_| outside.origin.forget(found.id))?;
+        let is_directory = matches!(body, NodeContent::Directory(_));
+        let [accessed, modified, changed] = found.times;
+        let stamp = Some((found.times[1], found.size));
+        let node = Node { origin: Some(found.id), outside_inode: found.inode, outside_stamp: stamp, links: u32::from(is_directory), outside_links: found.links, uid: found.owner.0, gid: found.owner.1, ..Node::new(found.mode, body, modified) };
+        let key = self.nodes.insert(Node { accessed, changed, ..node });
+        if found.links > 1 && !is_directory {
+            outside.by_inode.insert(found.inode, key);
+        }
+        Ok(key)
+    }
+
+    fn found_body(&mut self, parent: Key, found: &Found) -> Result<NodeContent, Errno> {
+        Ok(match found.mode & format::MASK {
+            format::DIRECTORY => NodeContent::Directory(Directory::new(parent)),
+            format::REGULAR => NodeContent::File(Content::outside(found.size)),
+            format::LINK => NodeContent::Link(Name::Owned(self.outside.as_mut().ok_or(Errno::EIO)?.origin.target(found.id)?)),
+            format::CHARACTER | format::BLOCK => NodeContent::Special(found.device),
+            format::FIFO | format::SOCKET => NodeContent::Special(0),
+            _ => return Err(Errno::EIO),
+        })
+    }
+
+    /// Fetches all names of a directory: once, or, if the other side changes by itself, each time.
+    pub fn prepare_listing(&mut self, key: Key) -> Result<(), Errno> {
+        self.forget_absent();
+        let Some(outside) = &mut self.outside else { return Ok(()) };
+        let node = self.nodes.get(key).ok_or(Errno::EIO)?;
+        let (NodeContent::Directory(body), Some(id)) = (&node.body, node.origin) else { return Ok(()) };
+        let is_passed = outside.changes == Changes::Passed;
+        if body.is_listed && !is_passed {
+            return Ok(());
+        }
+        let names = outside.origin.names(id)?;
+        let gone = if is_passed { body.names_without(&names) } else { Vec::new() };
+        let names: Vec<_> = names.into_iter().filter(|name| !body.entries().contains_key(&name[..]) && !body.is_removed(name) && !outside.is_absent(key, name)).collect();
+        gone.iter().for_each(|name| self.drop_gone(key, name));
+        for name in names {
+            self.fetch(key, name)?;
+        }
+        self.directory_mut(key)?.is_listed = true;
+        Ok(())
+    }
+
+    /// The other side keeps what it has: a change of a node that is its is refused, or stays here.
+    pub(super) fn check_change(&self, key: Key) -> Result<(), Errno> {
+        let Some(outside) = &self.outside else { return Ok(()) };
+        let is_its = self.node(key)?.origin.is_some();
+        if is_its && outside.changes == Changes::Refused { Err(Errno::EROFS) } else { Ok(()) }
+    }
+
+    /// A node goes: its number is given back.
+    pub(super) fn forget_origin(&mut self, id: Id) {
+        if let Some(outside) = &mut self.outside {
+            outside.origin.forget(id);
+        }
+    }
+
+    /// Fetches what is not there of `size` bytes of a file from `offset` on. `is_whole`: all of the
+    /// file, in one piece of memory.
+    pub fn fill(&mut self, key: Key, offset: u64, size: u64, is_whole: bool) -> Result<(), Errno> {
+        if self.outside.is_none() {
+            return Ok(());
+        }
+        let Some(Node { body: NodeContent::File(content), origin: Some(_), .. }) = self.nodes.get(key) else { return Ok(()) };
+        let cluster = if is_whole || content.outside_end() <= SMALL { u64::MAX } else { CLUSTER };
+        let (offset, size) = if cluster == u64::MAX { (0, u64::MAX) } else { (offset, size) };
+        // What is to come whole does not make room for itself, and other files do so once: so this
+        // ends.
+        let mut spared = Some(key).filter(|_| cluster == u64::MAX);
+        while self.fill_gap(key, (offset, size), cluster, &mut spared)? {}
+        let Some(Node { body: NodeContent::File(content), .. }) = self.nodes.get_mut(key) else { return Ok(()) };
+        if is_whole {
+            content.make_whole(&mut self.store);
+        }
+        Ok(())
+    }
+
+    /// Notes that somebody has memory of a file's: it stays.
+    pub fn keep_content(&mut self, key: Key) {
+        if let Some(Node { body: NodeContent::File(content), .. }) = self.nodes.get_mut(key) {
+            content.keep();
+        }
+    }
+
+    /// Fetches the first piece that lacks; false if there is none. For want of memory all other
+    /// files' goes, but for the spared one's, which afterwards is this one's.
+    fn fill_gap(&mut self, key: Key, (offset, size): (u64, u64), cluster: u64, spared: &mut Option<Key>) -> Result<bool, Errno> {
+        let Some(Node { body: NodeContent::File(content), .. }) = self.nodes.get(key) else { return Ok(false) };
+        let Some((at, size)) = content.lacking(offset, size, cluster) else { return Ok(false) };
+        let start = match self.store.allocate_for_all(size) {
+            Some(start) => start,
+            None => {
+                self.evict(spared.replace(key));
+                self.store.allocate_for_all(size).ok_or(Errno::ENOMEM)?
+            }
+        };
+        match self.read_outside(key, at, start, size) {
+            Ok(()) => {
+                let Some(Node { body: NodeContent::File(content), .. }) = self.nodes.get_mut(key) else { return Err(Errno::EIO) };
+                content.take_in(at, start, size);
+                Ok(true)
+            }
+            Err(errno) => {
+                self.store.free(start, size);
+                Err(errno)
+            }
+        }
+    }
+
+    fn read_outside(&mut self, key: Key, at: u64, start: u64, size: u64) -> Result<(), Errno> {
+        let Some(Node { origin: Some(id), body: NodeContent::File(content), .. }) = self.nodes.get(key) else { return Err(Errno::EIO) };
+        let (end, outside) = (content.outside_end().min(at + size), self.outside.as_mut().ok_or(Errno::EIO)?);
+        let mut part = alloc::vec![0; PART.min(size) as usize];
+        let mut done = at;
+        while done < end {
+            let limit = (end - done).min(part.len() as u64) as usize;
+            let count = outside.origin.read(*id, done, &mut part[..limit])?;
+            if count == 0 {
+                // It became shorter meanwhile: the rest reads as zeros.
+                break;
+            }
+            self.store.write(start + (done - at), &part[..count]);
+            done += count as u64;
+        }
+        Ok(())
+    }
+
+    /// Gives back the memory of all contents that can be read again, but for one file's.
+    fn evict(&mut self, spared: Option<Key>) {
+        let store = &mut self.store;
+        for (key, node) in self.nodes.iter_mut() {
+            if let NodeContent::File(content) = &mut node.body
+                && node.origin.is_some() && Some(key) != spared && node.runners == 0
+            {
+                content.evict(store);
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The other side: a directory of somebody else's, such as the machine's owner, around which a tree
+//! is; and what is known of it.
+
+use super::node::{Directory, Id, Time};
+use crate::table::Key;
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::cell::Cell;
+use nacre_proto::Errno;
+
+/// A file of the other side's.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// Number of the file.
+    pub id: Id,
+    /// Number that all its names lead to.
+    pub inode: u64,
+    /// Kind and permissions.
+    pub mode: u32,
+    /// Owner and group.
+    pub owner: (u32, u32),
+    /// Number of names.
+    pub links: u32,
+    /// Device number, for devices.
+    pub device: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// Last read, last change of the content, last change.
+    pub times: [Time; 3],
+}
+
+/// The other side.
+pub trait Origin {
+    /// The directory that everything lies in.
+    fn root(&mut self) -> Result<Found, Errno>;
+    /// Finds what a name leads to.
+    fn find(&mut self, directory: Id, name: &[u8]) -> Result<Option<Found>, Errno>;
+    /// Returns the names in a directory, without `.` and `..`.
+    fn names(&mut self, directory: Id) -> Result<Vec<Vec<u8>>, Errno>;
+    /// Returns the target of a symbolic link.
+    fn target(&mut self, link: Id) -> Result<Vec<u8>, Errno>;
+    /// Reads bytes of a regular file; none at the end.
+    fn read(&mut self, file: Id, offset: u64, into: &mut [u8]) -> Result<usize, Errno>;
+    /// The number will not be used any more.
+    fn forget(&mut self, id: Id);
+    /// Tells of a file what is so now.
+    fn status(&mut self, id: Id) -> Result<Found, Errno>;
+    /// Makes a regular file, directory or symbolic link.
+    fn make(&mut self, directory: Id, name: &[u8], new: &New<'_>) -> Result<Found, Errno>;
+    /// Gives a file another name.
+    fn link(&mut self, file: Id, directory: Id, name: &[u8]) -> Result<(), Errno>;
+    /// Moves a name, over whatever has the new one.
+    fn rename(&mut self, from: (Id, &[u8]), to: (Id, &[u8])) -> Result<(), Errno>;
+    /// Removes a name, of an empty directory if `is_directory`. A file that is `open` can still be
+    /// read and written.
+    fn remove(&mut self, directory: Id, name: &[u8], is_directory: bool, open: Option<Id>) -> Result<(), Errno>;
+    /// Changes attributes.
+    fn change(&mut self, id: Id, change: Change) -> Result<(), Errno>;
+    /// Writes bytes to a regular file; returns how many.
+    fn write(&mut self, file: Id, offset: u64, bytes: &[u8]) -> Result<usize, Errno>;
+    /// Waits until what was written to a regular file lasts.
+    fn sync(&mut self, file: Id) -> Result<(), Errno>;
+}
+
+/// A file to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct New<'a> {
+    /// Kind and permissions.
+    pub mode: u32,
+    /// Target, for symbolic links.
+    pub target: &'a [u8],
+}
+
+/// A change of an attribute.
+#[derive(Clone, Copy, Debug)]
+pub enum Change {
+    /// Permissions.
+    Mode(u32),
+    /// Owner and group, where given.
+    Owner(Option<u32>, Option<u32>),
+    /// Size in bytes.
+    Size(u64),
+    /// Last read and last change of the content, where given.
+    Times(Option<Time>, Option<Time>),
+}
+
+/// Fate of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changes {
+    /// Kept here, in memory.
+    Kept,
+    /// Refused.
+    Refused,
+    /// Passed to the other side, which changes by itself, too.
+    Passed,
+}
+
+/// Names that are looked for in vain and remembered, at most.
+const MAX_ABSENT: usize = 4096;
+/// The other side, and what is known of it.
+pub(super) struct Outside {
+    pub(super) origin: Box<dyn Origin>,
+    pub(super) changes: Changes,
+    /// Names that it does not have.
+    absent: BTreeMap<Key, BTreeSet<Vec<u8>>>,
+    absent_count: usize,
+    /// Nodes by the other side's inode number, of files that have several names.
+    pub(super) by_inode: BTreeMap<u64, Key>,
+    /// Name that a walk did not find here, and that the other side may have.
+    pub(super) missed: Cell<Option<(Key, Vec<u8>)>>,
+}
+
+impl Outside {
+    /// The other side, of which nothing is known yet.
+    pub(super) fn new(origin: Box<dyn Origin>, changes: Changes) -> Outside {
+        Outside { origin, changes, absent: BTreeMap::new(), absent_count: 0, by_inode: BTreeMap::new(), missed: Cell::new(None) }
+    }
+
+    /// Returns true for a name that the other side did not have.
+    pub(super) fn is_absent(&self, directory: Key, name: &[u8]) -> bool {
+        self.absent.get(&directory).is_some_and(|names| names.contains(name))
+    }
+
+    /// A walk did not find a name in a directory: the other side may have it.
+    pub(super) fn miss(&self, directory: Key, name: &[u8]) {
+        if self.is_absent(directory, name) {
+            return;
+        }
+        let first = self.missed.take().unwrap_or_else(|| (directory, name.to_vec()));
+        self.missed.set(Some(first));
+    }
+
+    /// Returns true if the other side may have a name that a directory of its lacks.
+    pub(super) fn may_have(&self, body: &Directory, name: &[u8]) -> bool {
+        (!body.is_listed || self.changes == Changes::Passed) && !body.is_removed(name)
+    }
+
+    /// Forgets what it did not have.
+    pub(super) fn clear_absent(&mut self) {
+        self.absent.clear();
+        self.absent_count = 0;
+    }
+
+    /// Notes that the other side does not have a name.
+    pub(super) fn note_absent(&mut self, directory: Key, name: Vec<u8>) {
+        if self.absent_count >= MAX_ABSENT {
+            self.clear_absent();
+        }
+        self.absent_count += usize::from(self.absent.entry(directory).or_default().insert(name));
+    }
+}

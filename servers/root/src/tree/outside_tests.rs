@@ -1,0 +1,337 @@
+//! A tree around a directory that lies in a map.
+
+use super::node::Id;
+use super::outside::{Change, Changes, Found, New, Origin};
+use super::{Time, Tree, format, open};
+use crate::store::fake::Fake;
+use crate::table::Key;
+use nacre_proto::Errno;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::vec::Vec;
+
+/// Files by number: where they lie and what they are. Directories have no bytes.
+#[derive(Default)]
+struct World {
+    files: BTreeMap<Id, (u32, Vec<u8>)>,
+    names: BTreeMap<(Id, Vec<u8>), Id>,
+    reads: usize,
+    finds: usize,
+    now: i64,
+}
+
+impl World {
+    fn add(&mut self, directory: Id, name: &[u8], mode: u32, bytes: &[u8]) -> Id {
+        let id = self.files.keys().last().map_or(1, |last| last + 1);
+        self.files.insert(id, (mode, bytes.to_vec()));
+        self.names.insert((directory, name.to_vec()), id);
+        id
+    }
+
+    fn found(&self, id: Id) -> Result<Found, Errno> {
+        let (mode, bytes) = self.files.get(&id).ok_or(Errno::ENOENT)?;
+        let links = self.names.values().filter(|other| **other == id).count().max(1) as u32;
+        let time = Time { seconds: self.now, nanoseconds: 0 };
+        Ok(Found { id, inode: id.into(), mode: *mode, owner: (0, 0), links, device: 0, size: bytes.len() as u64, times: [time; 3] })
+    }
+}
+
+#[derive(Clone)]
+struct Other(Rc<RefCell<World>>);
+
+impl Origin for Other {
+    fn root(&mut self) -> Result<Found, Errno> {
+        self.0.borrow().found(0)
+    }
+
+    fn find(&mut self, directory: Id, name: &[u8]) -> Result<Option<Found>, Errno> {
+        let mut world = self.0.borrow_mut();
+        world.finds += 1;
+        world.names.get(&(directory, name.to_vec())).map(|id| world.found(*id)).transpose()
+    }
+
+    fn names(&mut self, directory: Id) -> Result<Vec<Vec<u8>>, Errno> {
+        Ok(self.0.borrow().names.keys().filter(|(parent, _)| *parent == directory).map(|(_, name)| name.clone()).collect())
+    }
+
+    fn target(&mut self, link: Id) -> Result<Vec<u8>, Errno> {
+        Ok(self.0.borrow().files[&link].1.clone())
+    }
+
+    fn read(&mut self, file: Id, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        let mut world = self.0.borrow_mut();
+        world.reads += 1;
+        let bytes = &world.files[&file].1;
+        let start = bytes.len().min(offset as usize);
+        // In small parts, as a server may.
+        let count = into.len().min(bytes.len() - start).min(5000);
+        into[..count].copy_from_slice(&bytes[start..start + count]);
+        Ok(count)
+    }
+
+    fn forget(&mut self, _: Id) {}
+
+    fn status(&mut self, id: Id) -> Result<Found, Errno> {
+        self.0.borrow().found(id)
+    }
+
+    fn make(&mut self, directory: Id, name: &[u8], new: &New<'_>) -> Result<Found, Errno> {
+        let mut world = self.0.borrow_mut();
+        let id = world.add(directory, name, new.mode, new.target);
+        world.found(id)
+    }
+
+    fn link(&mut self, file: Id, directory: Id, name: &[u8]) -> Result<(), Errno> {
+        self.0.borrow_mut().names.insert((directory, name.to_vec()), file);
+        Ok(())
+    }
+
+    fn rename(&mut self, from: (Id, &[u8]), to: (Id, &[u8])) -> Result<(), Errno> {
+        let mut world = self.0.borrow_mut();
+        let id = world.names.remove(&(from.0, from.1.to_vec())).ok_or(Errno::ENOENT)?;
+        world.names.insert((to.0, to.1.to_vec()), id);
+        Ok(())
+    }
+
+    fn remove(&mut self, directory: Id, name: &[u8], _: bool, _: Option<Id>) -> Result<(), Errno> {
+        self.0.borrow_mut().names.remove(&(directory, name.to_vec())).map(drop).ok_or(Errno::ENOENT)
+    }
+
+    fn change(&mut self, id: Id, change: Change) -> Result<(), Errno> {
+        let mut world = self.0.borrow_mut();
+        let file = world.files.get_mut(&id).ok_or(Errno::ENOENT)?;
+        match change {
+            Change::Mode(mode) => file.0 = file.0 & format::MASK | mode,
+            Change::Size(size) => file.1.resize(size as usize, 0),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, file: Id, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
+        let mut world = self.0.borrow_mut();
+        let file = &mut world.files.get_mut(&file).ok_or(Errno::EIO)?.1;
+        let end = offset as usize + bytes.len();
+        file.resize(file.len().max(end), 0);
+        file[offset as usize..end].copy_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn sync(&mut self, _: Id) -> Result<(), Errno> {
+        Ok(())
+    }
+}
+
+const NOW: Time = Time { seconds: 5, nanoseconds: 0 };
+const FILE: u32 = format::REGULAR | 0o644;
+
+fn world() -> Other {
+    let mut world = World::default();
+    world.files.insert(0, (format::DIRECTORY | 0o755, Vec::new()));
+    let usr = world.add(0, b"usr", format::DIRECTORY | 0o755, b"");
+    let bin = world.add(usr, b"bin", format::DIRECTORY | 0o755, b"");
+    world.add(0, b"bin", format::LINK | 0o777, b"usr/bin");
+    world.add(bin, b"tool", FILE, &(0..=255).cycle().take(20_000).collect::<Vec<u8>>());
+    world.add(0, b"large", FILE, &vec![7; 3 << 20]);
+    let two = world.add(0, b"one", FILE, b"the same");
+    world.names.insert((0, b"two".to_vec()), two);
+    Other(Rc::new(RefCell::new(world)))
+}
+
+fn tree(other: &Other, changes: Changes) -> Tree<Fake> {
+    tree_of(other, changes, 16 << 20)
+}
+
+fn tree_of(other: &Other, changes: Changes, memory: u64) -> Tree<Fake> {
+    let mut tree = Tree::new(Fake::new(memory), NOW);
+    tree.make_directory(tree.root(), b"/tmp", 0o1777, NOW).unwrap();
+    tree.set_origin(Box::new(other.clone()), changes).unwrap();
+    tree
+}
+
+fn find(tree: &mut Tree<Fake>, path: &[u8]) -> Result<Key, Errno> {
+    tree.prepare(tree.root(), path, true)?;
+    tree.resolve(tree.root(), path, true)?.existing()
+}
+
+fn read(tree: &mut Tree<Fake>, path: &[u8], offset: u64, size: usize) -> Vec<u8> {
+    let key = find(tree, path).unwrap();
+    tree.fill(key, offset, size as u64, false).unwrap();
+    let mut bytes = vec![0; size];
+    let (content, store) = tree.content(key).unwrap();
+    let count = content.read(store, offset, &mut bytes);
+    bytes.truncate(count);
+    bytes
+}
+
+fn open_file(tree: &mut Tree<Fake>, path: &[u8], flags: u64) -> Result<Key, Errno> {
+    tree.prepare(tree.root(), path, true)?;
+    tree.open(tree.root(), path, flags, 0o644, NOW)
+}
+
+fn names(tree: &mut Tree<Fake>, path: &[u8]) -> Vec<Vec<u8>> {
+    let key = find(tree, path).unwrap();
+    tree.prepare_listing(key).unwrap();
+    tree.directory(key).unwrap().entries().keys().map(|name| name.to_vec()).collect()
+}
+
+#[test]
+fn a_path_fetches_what_it_leads_through() {
+    let other = world();
+    let mut tree = tree(&other, Changes::Kept);
+    let key = find(&mut tree, b"/bin/tool").unwrap();
+    assert_eq!(tree.facts(key).unwrap().size, 20_000);
+    assert_eq!(find(&mut tree, b"/usr/bin/tool"), Ok(key));
+    assert_eq!(find(&mut tree, b"/bin/none/x"), Err(Errno::ENOENT));
+    let finds = other.0.borrow().finds;
+    assert_eq!(find(&mut tree, b"/bin/none/x"), Err(Errno::ENOENT));
+    assert_eq!(other.0.borrow().finds, finds, "what is known is not asked for again");
+    assert_eq!(other.0.borrow().reads, 0);
+}
+
+#[test]
+fn bytes_come_when_they_are_read() {
+    let other = world();
+    let mut tree = tree(&other, Changes::Kept);
+    assert_eq!(read(&mut tree, b"/usr/bin/tool", 19_998, 10), [30, 31]);
+    assert_eq!(read(&mut tree, b"/large", (1 << 20) + 5, 3), [7; 3]);
+    let reads = other.0.borrow().reads;
+    assert_eq!(read(&mut tree, b"/large", (1 << 20) + 9, 3), [7; 3]);
+    assert_eq!(other.0.borrow().reads, reads);
+}
+
+#[test]
+fn two_names_of_a_file_are_one_node() {
+    let other = world();
+    let mut tree = tree(&other, Changes::Kept);
+    let key = find(&mut tree, b"/one").unwrap();
+    assert_eq!(find(&mut tree, b"/two"), Ok(key));
+    assert_eq!(tree.facts(key).unwrap().links, 2);
+}
+
+#[test]
+fn changes_that_are_kept_do_not_leave() {
+    let other = world();
+    let mut tree = tree(&other, Changes::Kept);
+    let key = open_file(&mut tree, b"/one", open::READ_WRITE).unwrap();
+    tree.write(key, 4, b"SAME", NOW).unwrap();
+    assert_eq!(read(&mut tree, b"/one", 0, 20), b"the SAME");
+    open_file(&mut tree, b"/new", open::CREATE | open::READ_WRITE).unwrap();
+    find(&mut tree, b"/usr/bin/tool").unwrap();
+    tree.remove(tree.root(), b"/usr/bin/tool", false, NOW).unwrap();
+    assert_eq!(find(&mut tree, b"/usr/bin/tool"), Err(Errno::ENOENT));
+    assert_eq!(names(&mut tree, b"/usr/bin"), [] as [&[u8]; 0]);
+    assert_eq!(names(&mut tree, b"/"), [&b"bin"[..], b"large", b"new", b"one", b"tmp", b"two", b"usr"]);
+    let (_, bytes) = &other.0.borrow().files[&6];
+    assert_eq!((&bytes[..], other.0.borrow().names.len()), (&b"the same"[..], 7));
+}
+
+#[test]
+fn a_file_that_is_cut_off_gets_nothing_back() {
+    let other = world();
+    let mut tree = tree(&other, Changes::Kept);
+    let key = open_file(&mut tree, b"/large", open::READ_WRITE).unwrap();
+    tree.set_size(key, 10, NOW).unwrap();
+    tree.set_size(key, 9000, NOW).unwrap();
+    let bytes = read(&mut tree, b"/large", 0, 9000);
+    assert_eq!((&bytes[..10], bytes[10..].iter().all(|byte| *byte == 0)), (&[7; 10][..], true));
+}
+
+#[test]
+fn a_hole_reads_as_zeros() {
+    let other = world();
+    let mut tree = tree(&other, Changes::Kept);
+    let key = open_file(&mut tree, b"/large", open::READ_WRITE).unwrap();
+    let mut at = Some(100);
+    while let Some(start) = at {
+        at = tree.punch(key, start, (1 << 20) + 8, NOW).unwrap();
+    }
+    let bytes = read(&mut tree, b"/large", 0, (1 << 20) + 20);
+    assert!(bytes[..100].iter().chain(&bytes[(1 << 20) + 8..]).all(|byte| *byte == 7));
+    assert!(bytes[100..(1 << 20) + 8].iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn changes_that_are_refused_change_nothing() {
+    let other = world();
+    let mut tree = tree(&other, Changes::Refused);
+    assert_eq!(open_file(&mut tree, b"/one", open::READ_WRITE), Err(Errno::EROFS));
+    assert_eq!(open_file(&mut tree, b"/new", open::CREATE | open::READ_WRITE), Err(Errno::EROFS));
+    assert!(open_file(&mut tree, b"/one", 0).is_ok());
+    assert_eq!(tree.remove(tree.root(), b"/one", false, NOW), Err(Errno::EROFS));
+    find(&mut tree, b"/usr").unwrap();
+    let root = tree.root();
+    assert_eq!(tree.rename((root, b"/usr"), (root, b"/tmp/usr"), 0, NOW), Err(Errno::EROFS));
+    assert!(open_file(&mut tree, b"/tmp/new", open::CREATE | open::READ_WRITE).is_ok());
+}
+
+#[test]
+fn changes_that_are_passed_arrive() {
+    let other = world();
+    let mut tree = tree(&other, Changes::Passed);
+    let key = open_file(&mut tree, b"/new", open::CREATE | open::READ_WRITE).unwrap();
+    tree.write(key, 3, b"bytes", NOW).unwrap();
+    assert_eq!(read(&mut tree, b"/new", 0, 20), b"\0\0\0bytes");
+    tree.set_size(key, 4, NOW).unwrap();
+    let root = tree.root();
+    find(&mut tree, b"/usr/bin").unwrap();
+    tree.rename((root, b"/new"), (root, b"/usr/bin/newer"), 0, NOW).unwrap();
+    tree.make_directory(root, b"/directory", 0o755, NOW).unwrap();
+    tree.make_link(root, b"target", b"/directory/link", NOW).unwrap();
+    tree.remove(root, b"/directory/link", false, NOW).unwrap();
+    tree.make_node(root, b"/directory/pipe", format::FIFO | 0o644, 0, NOW).unwrap();
+    let world = other.0.borrow();
+    let id = world.names[&(2, b"newer".to_vec())];
+    assert_eq!(world.files[&id].1, b"\0\0\0b");
+    let directory = world.names[&(0, b"directory".to_vec())];
+    assert!(!world.names.contains_key(&(0, b"new".to_vec())) && !world.names.keys().any(|(parent, _)| *parent == directory));
+}
+
+#[test]
+fn what_changes_by_itself_is_seen() {
+    let other = world();
+    let mut tree = tree(&other, Changes::Passed);
+    assert_eq!(read(&mut tree, b"/one", 0, 20), b"the same");
+    assert_eq!(find(&mut tree, b"/later"), Err(Errno::ENOENT));
+    {
+        let mut world = other.0.borrow_mut();
+        world.add(0, b"later", FILE, b"");
+        world.files.get_mut(&6).unwrap().1 = b"other".to_vec();
+        world.names.remove(&(0, b"large".to_vec()));
+        world.now += 1;
+    }
+    assert_eq!(read(&mut tree, b"/one", 0, 20), b"other");
+    assert!(find(&mut tree, b"/later").is_ok());
+    assert!(!names(&mut tree, b"/").contains(&b"large".to_vec()));
+}
+
+#[test]
+fn shared_pages_are_written_back() {
+    let other = world();
+    let mut tree = tree(&other, Changes::Passed);
+    let key = open_file(&mut tree, b"/one", open::READ_WRITE).unwrap();
+    let (_, start, _) = tree.page(key, 0, true).unwrap();
+    crate::store::Store::write(tree.store_mut(), start, b"THE");
+    tree.write_back(key, true).unwrap();
+    assert_eq!(other.0.borrow().files[&6].1, b"THE same");
+    assert_eq!(read(&mut tree, b"/one", 0, 20), b"THE same");
+}
+
+#[test]
+fn memory_of_what_can_be_read_again_is_given_back() {
+    let other = world();
+    for number in 0..8u8 {
+        other.0.borrow_mut().add(0, &[b'f', b'0' + number], FILE, &vec![number; 1 << 20]);
+    }
+    let mut tree = tree_of(&other, Changes::Kept, 4 << 20);
+    for number in 0..8u8 {
+        assert_eq!(read(&mut tree, &[b'/', b'f', b'0' + number], 77, 1000), [number; 1000]);
+    }
+    let key = open_file(&mut tree, b"/f0", open::READ_WRITE).unwrap();
+    tree.write(key, 0, b"mine", NOW).unwrap();
+    for number in (1..8u8).rev() {
+        assert_eq!(read(&mut tree, &[b'/', b'f', b'0' + number], 0, 10), [number; 10]);
+    }
+    assert_eq!(read(&mut tree, b"/f0", 0, 5), b"mine\0");
+}

@@ -1,0 +1,208 @@
+//! Changes that the other side gets: it is asked first, and what it refuses does not happen here.
+//! What it changes by itself is seen when a path leads there again.
+
+use super::node::{Id, Node, NodeContent, format};
+use super::outside::{Change, Changes, New, Outside};
+use super::resolve::Place;
+use super::Tree;
+use crate::store::Store;
+use crate::table::Key;
+use alloc::vec::Vec;
+use nacre_proto::Errno;
+
+/// Bytes that are written at a time.
+const PART: usize = 128 << 10;
+
+impl<S: Store> Tree<S> {
+    /// The other side, if it gets changes, and its number for a node that is its.
+    fn passed(&mut self, key: Key) -> Option<(&mut Outside, Id)> {
+        let id = self.nodes.get(key)?.origin?;
+        let outside = self.outside.as_mut().filter(|outside| outside.changes == Changes::Passed)?;
+        Some((outside, id))
+    }
+
+    /// Returns true if the other side gets changes of this node.
+    pub(super) fn is_passed(&mut self, key: Key) -> bool {
+        self.passed(key).is_some()
+    }
+
+    /// Forgets what the other side did not have a moment ago, if it changes by itself.
+    pub(super) fn forget_absent(&mut self) {
+        if let Some(outside) = self.outside.as_mut().filter(|outside| outside.changes == Changes::Passed) {
+            outside.clear_absent();
+        }
+    }
+
+    /// Looks whether a node is still what the other side has there. If not, its name goes.
+    pub(super) fn is_current(&mut self, key: Key) -> bool {
+        let Some((outside, id)) = self.passed(key) else { return true };
+        let found = outside.origin.status(id);
+        let Some(node) = self.nodes.get_mut(key) else { return true };
+        let is_same = match &found {
+            Ok(found) => {
+                let stamp = (found.times[1], found.size);
+                found.mode & format::MASK == node.kind() && found.inode == node.outside_inode && (node.is_directory() || node.outside_stamp.is_none_or(|known| known == stamp))
+            }
+            Err(_) => false,
+        };
+        if let (true, Ok(found)) = (is_same, found) {
+            node.outside_stamp = Some((found.times[1], found.size));
+            (node.mode, node.outside_links, (node.uid, node.gid)) = (found.mode, found.links, found.owner);
+            [node.accessed, node.modified, node.changed] = found.times;
+            return true;
+        }
+        let Some((parent, cookie)) = node.parent.map(|parent| (parent, node.cookie)) else { return true };
+        let name = self.directory(parent).ok().and_then(|body| body.name_of(key, cookie)).map(|name| name.to_vec());
+        name.is_none_or(|name| {
+            self.drop_gone(parent, &name);
+            false
+        })
+    }
+
+    /// Takes a name away that the other side has no more, with what it led to.
+    pub(super) fn drop_gone(&mut self, directory: Key, name: &[u8]) {
+        let Some(key) = self.directory(directory).ok().and_then(|body| body.entries().get(name)).map(|entry| entry.node) else { return };
+        if !self.is_passed(key) || !self.is_passed(directory) {
+            return;
+        }
+        if let Some(entry) = self.directory_mut(directory).ok().and_then(|body| body.remove(name)) {
+            self.store.give_name(entry.payer, name.len());
+        }
+        let is_directory = self.node(key).is_ok_and(Node::is_directory);
+        self.change_links(directory, -i32::from(is_directory));
+        self.change_links(key, -1 - i32::from(is_directory));
+        if let Some(node) = self.nodes.get_mut(key) {
+            node.outside_links = 0;
+        }
+        self.drop_unused(key);
+    }
+
+    /// Makes on the other side what is about to be made here. What is neither file nor directory
+    /// nor link stays here: programs of this side alone meet there.
+    pub(super) fn pass_new(&mut self, place: &Place, node: &mut Node) -> Result<(), Errno> {
+        let target: &[u8] = match &node.body {
+            NodeContent::Special(_) => return Ok(()),
+            NodeContent::Link(target) => target,
+            _ => &[],
+        };
+        let Some((outside, id)) = self.passed(place.directory) else { return Ok(()) };
+        let found = outside.origin.make(id, &place.name, &New { mode: node.mode, target })?;
+        (node.origin, node.outside_inode, node.outside_links) = (Some(found.id), found.inode, found.links);
+        (node.mode, (node.uid, node.gid)) = (found.mode, found.owner);
+        if let NodeContent::File(content) = &mut node.body {
+            content.note_passed(false);
+        }
+        Ok(())
+    }
+
+    /// Gives a node another name on the other side. `EXDEV`: only one of node and directory is
+    /// there.
+    pub(super) fn pass_link(&mut self, key: Key, place: &Place) -> Result<(), Errno> {
+        let file = self.passed(key).map(|(_, id)| id);
+        match (file, self.passed(place.directory)) {
+            (Some(file), Some((outside, directory))) => outside.origin.link(file, directory, &place.name),
+            (None, None) => Ok(()),
+            _ => Err(Errno::EXDEV),
+        }
+    }
+
+    /// Moves a name on the other side. `EXDEV`: it would leave it, or come there.
+    pub(super) fn pass_rename(&mut self, key: Key, old: &Place, new: &Place) -> Result<(), Errno> {
+        let (is_passed, to) = (self.is_passed(key), self.passed(new.directory).map(|(_, id)| id));
+        match (is_passed, self.passed(old.directory), to) {
+            (true, Some((outside, from)), Some(to)) => outside.origin.rename((from, &old.name), (to, &new.name)),
+            (true, ..) => Err(Errno::EXDEV),
+            // The name hides nothing of the other side's.
+            (false, ..) => new.node.map_or(Ok(()), |target| self.pass_removal(new, target)),
+        }
+    }
+
+    /// Removes a name on the other side.
+    pub(super) fn pass_removal(&mut self, place: &Place, key: Key) -> Result<(), Errno> {
+        let node = self.node(key)?;
+        let (is_directory, open) = (node.is_directory(), node.origin.filter(|_| node.opens > 0 && matches!(node.body, NodeContent::File(_))));
+        if !self.is_passed(key) {
+            return Ok(());
+        }
+        let Some((outside, directory)) = self.passed(place.directory) else { return Ok(()) };
+        outside.origin.remove(directory, &place.name, is_directory, open)?;
+        if let Some(node) = self.nodes.get_mut(key) {
+            node.outside_links = node.outside_links.saturating_sub(1);
+        }
+        Ok(())
+    }
+
+    /// Changes an attribute on the other side.
+    pub(super) fn pass_change(&mut self, key: Key, change: Change) -> Result<(), Errno> {
+        let Some((outside, id)) = self.passed(key) else { return Ok(()) };
+        outside.origin.change(id, change)?;
+        self.node_mut(key)?.outside_stamp = None;
+        Ok(())
+    }
+
+    /// Writes to a file of the other side's, and to what is here of it.
+    pub(super) fn pass_write(&mut self, key: Key, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
+        let mut done = 0;
+        for part in bytes.chunks(PART) {
+            let (outside, id) = self.passed(key).ok_or(Errno::EIO)?;
+            let count = match outside.origin.write(id, offset + done as u64, part) {
+                Ok(count) => count,
+                Err(errno) if done == 0 => return Err(errno),
+                Err(_) => break,
+            };
+            done += count;
+            if count < part.len() {
+                break;
+            }
+        }
+        let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
+        node.outside_stamp = None;
+        if let NodeContent::File(content) = &mut node.body {
+            content.write_through(&mut self.store, offset, &bytes[..done]);
+        }
+        Ok(done)
+    }
+
+    /// Writes to the other side what others have written to pages that they share.
+    pub fn write_back(&mut self, key: Key, is_last: bool) -> Result<(), Errno> {
+        if !self.is_passed(key) {
+            return Ok(());
+        }
+        let NodeContent::File(content) = &mut self.nodes.get_mut(key).ok_or(Errno::EIO)?.body else { return Ok(()) };
+        for (offset, size) in content.shared_parts(is_last) {
+            self.write_back_part(key, offset, size)?;
+        }
+        Ok(())
+    }
+
+    fn write_back_part(&mut self, key: Key, offset: u64, size: u64) -> Result<(), Errno> {
+        let mut part: Vec<u8> = alloc::vec![0; size.min(PART as u64) as usize];
+        let mut at = offset;
+        while at < offset + size {
+            let content = self.content(key)?.0;
+            let limit = (offset + size - at).min(part.len() as u64) as usize;
+            let count = content.read(&self.store, at, &mut part[..limit]);
+            if count == 0 {
+                break;
+            }
+            let (outside, id) = self.passed(key).ok_or(Errno::EIO)?;
+            let written = outside.origin.write(id, at, &part[..count])?;
+            if written == 0 {
+                return Err(Errno::EIO);
+            }
+            at += written as u64;
+        }
+        self.node_mut(key)?.outside_stamp = None;
+        Ok(())
+    }
+
+    /// Waits until what was written to a file lasts on the other side.
+    pub fn sync(&mut self, key: Key) -> Result<(), Errno> {
+        self.write_back(key, false)?;
+        if self.content(key).is_err() {
+            return Ok(());
+        }
+        let Some((outside, id)) = self.passed(key) else { return Ok(()) };
+        outside.origin.sync(id)
+    }
+}
