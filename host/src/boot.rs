@@ -2,6 +2,7 @@
 
 mod command;
 mod data;
+pub mod directory;
 pub mod elf;
 pub mod files;
 mod given;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::bench::arguments::BenchArguments;
+use crate::boot::directory::{Changes, Directory};
 use crate::control::arguments::{EXEC_EXAMPLES, ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, MOVE_EXAMPLES, MoveArguments, PsArguments, StatsArguments, THAW_EXAMPLES};
-use crate::failure::STATUSES;
+use crate::failure::{Outcome, STATUSES};
 use crate::lint::arguments::LintArguments;
 use crate::store;
 
@@ -26,6 +27,7 @@ Examples:
   nacre run ./a.out 1 2 3                  a Linux program of yours, with its libraries
   nacre run --file data.txt wc data.txt    with a file of yours beside it
   nacre run --file src:/src ls -lR /src    a directory of yours, elsewhere
+  nacre run --root-ro / bash --version     with this machine's files as they are
   nacre run --out /tmp/list sh -c 'ls /bin >/tmp/list'  a file that it leaves to you
   nacre run --file /usr/bin/ls ls --version  Debian's program instead of busybox's applet
   nacre run python3 -c 'print(6 * 7)'      an interpreter, with its modules
@@ -157,6 +159,9 @@ pub struct GuestArguments {
     /// Source of the guest's random bytes
     #[arg(skip)]
     pub seed: Seed,
+    /// Directory of this machine that is the guest's root directory
+    #[arg(skip)]
+    pub root: Option<Directory>,
     /// Memory of the machine, if it is known: a small one gets less data of programs
     #[arg(skip)]
     pub memory: Option<u64>,
@@ -202,11 +207,14 @@ pub struct MachineArguments {
     /// Emulated processors take turns: QEMU's SVM is not safe on several threads
     #[arg(skip)]
     pub takes_turns: bool,
+    /// Directory of this machine that the guest's root reads
+    #[arg(skip)]
+    pub directory: Option<Directory>,
 }
 
 impl Default for MachineArguments {
     fn default() -> Self {
-        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None, ports: Vec::new(), takes_turns: false }
+        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None, ports: Vec::new(), takes_turns: false, directory: None }
     }
 }
 
@@ -233,11 +241,28 @@ pub struct RunArguments {
     /// input, instead of starting a program
     #[arg(long, value_name = "IMAGE")]
     pub warm: Option<PathBuf>,
+    /// Take DIR of this machine for the guest's root directory, as it is: what the guest changes
+    /// there is changed here. /dev, /proc, /run, /sys and /tmp are the guest's own
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["root_overlay", "root_ro", "warm"])]
+    pub root: Option<PathBuf>,
+    /// Take DIR as --root does, and keep what the guest changes in its memory, to be gone with it
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["root_ro", "warm"])]
+    pub root_overlay: Option<PathBuf>,
+    /// Take DIR as --root does, and refuse what the guest would change there
+    #[arg(long, value_name = "DIR", conflicts_with = "warm")]
+    pub root_ro: Option<PathBuf>,
     #[command(flatten)]
     pub guest: GuestArguments,
 }
 
 impl RunArguments {
+    /// The directory of this machine that is the guest's root directory, if one is named.
+    pub fn directory(&self) -> Outcome<Option<Directory>> {
+        let named = self.root.iter().map(|path| (path, Changes::Passed));
+        let named = named.chain(self.root_overlay.iter().map(|path| (path, Changes::Kept))).chain(self.root_ro.iter().map(|path| (path, Changes::Refused)));
+        named.map(|(path, changes)| Directory::open(path, changes)).next().transpose()
+    }
+
     /// The run of `checkpoint` that this is, if it starts from an image.
     pub fn from_image(mut self) -> RunArguments {
         if let Some(image) = self.warm.take() {
@@ -272,7 +297,7 @@ impl ThawArguments {
     pub fn as_run(&self) -> RunArguments {
         let command = ["checkpoint".into(), "--thaw".into(), self.image.clone().into_os_string()];
         let guest = GuestArguments { files: self.files.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
-        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, guest }
+        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, root: None, root_overlay: None, root_ro: None, guest }
     }
 }
 

@@ -9,6 +9,7 @@ mod host;
 mod linux;
 mod models;
 mod relative;
+mod roots;
 mod scenario;
 mod shares;
 mod stacks;
@@ -91,6 +92,7 @@ fn in_system(
     if wants(Ring::Discs) {
         tally.add(discs::run(products, filter)?);
         tally.add(stores::run(products, filter)?);
+        tally.add(roots::run(products, filter)?);
         tally.add(ports::run(products, filter)?);
     }
     if wants(Ring::Guests) {

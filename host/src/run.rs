@@ -9,6 +9,7 @@ use std::thread;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGWINCH};
 use signal_hook::iterator::Signals;
 
+use crate::boot::directory::Directory;
 use crate::boot::guest::Guest;
 use crate::builds;
 use crate::cli::{GuestArguments, MachineArguments, RunArguments, Seed};
@@ -37,7 +38,8 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let here = std::env::current_dir().context(Class::Internal, || "cannot find the current directory".to_string())?;
     let mut outputs: BTreeMap<PathBuf, PathBuf> = arguments.outputs.iter().map(|named| named.paths(&here)).collect();
     let left = outputs.keys().cloned().collect();
-    let guest = GuestArguments { seed, starts_here: true, memory: Some(arguments.machine.memory), outputs: left, ..arguments.guest.clone() };
+    let directory = arguments.directory()?;
+    let guest = GuestArguments { seed, root: directory.clone(), starts_here: true, memory: Some(arguments.machine.memory), outputs: left, ..arguments.guest.clone() };
     let guest = Guest::compose(products, &guest, &facts)?;
     for path in &guest.outputs {
         outputs.entry(path.clone()).or_insert(path.clone());
@@ -50,6 +52,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     if !machine_arguments.debug {
         machine_arguments.kernel_option.push("quiet=1".to_string());
     }
+    machine_arguments = with_directory(machine_arguments, directory);
     machine_arguments.takes_turns = guest.has_machine || arguments.guest.command.iter().any(|word| image::has_machine(Path::new(word)));
     let line = arguments.gdb.map(DebugLine::open).transpose()?;
     if let Some(line) = &line {
@@ -104,6 +107,13 @@ pub fn with_store(mut arguments: MachineArguments, store: Option<&Store>) -> Mac
         arguments.kernel_option.push(store.word());
         arguments.store = Some((store.path().to_path_buf(), store.size()));
     }
+    arguments
+}
+
+/// Arguments of a machine whose root directory is this one.
+pub fn with_directory(mut arguments: MachineArguments, directory: Option<Directory>) -> MachineArguments {
+    arguments.kernel_option.extend(directory.iter().map(Directory::word));
+    arguments.directory = directory;
     arguments
 }
 

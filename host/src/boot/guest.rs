@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::data;
+use super::directory;
 use super::elf;
 use super::files::{BUSYBOX, Files};
 use super::given;
@@ -52,16 +53,17 @@ pub struct Guest {
 impl Guest {
     /// Composes the guest that a command line asks for.
     pub fn compose(products: &Products, arguments: &GuestArguments, facts: &Facts) -> Outcome<Guest> {
-        let mut files = base(data::limit(arguments.memory))?;
+        let below = arguments.root.as_ref();
+        let mut files = below.map_or_else(|| base(data::limit(arguments.memory)), |root| Ok(root.files()))?;
         add_native(&mut files, products)?;
         let directory = std::env::current_dir().context(Class::Internal, || "cannot find the current directory".to_string())?;
         for option in &arguments.files {
-            given::add(&mut files, &directory, option)?;
+            given::add(&mut files, &directory, option, below.is_some())?;
         }
         let monitors = products.monitors().map(|monitor| monitor.name.clone()).collect();
         let natives = products.programs.iter().map(|program| program.name.clone()).filter(|name| !["linux", "root"].contains(&name.as_str())).collect();
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let scope = Scope { monitors: &monitors, natives: &natives, directory: &directory, path: &path };
+        let scope = Scope { monitors: &monitors, natives: &natives, directory: &directory, path: &path, root: below };
         let stack = program::resolve(&arguments.command, &scope, &mut files)?;
         let stack = if arguments.bare { stack } else { stack.in_world(&scope) };
         let script = arguments.command.iter().find_map(|word| kernel_of_script(word));
@@ -73,15 +75,12 @@ impl Guest {
             let _ = add_kernel(&mut files, &products.tree, kind);
         }
         let environment = environment(arguments)?;
-        if facts.is_terminal {
+        if facts.is_terminal && below.is_none() {
             add_terminal(&mut files, &environment)?;
         }
         stack.add_output_folders(&mut files);
         add_outputs(&mut files, &arguments.outputs);
-        // The program looks for a relative path in its current directory.
-        if arguments.starts_here && files.contains(&directory) {
-            files.add_file(Path::new("/etc/nacre/directory"), 0o644, directory.as_os_str().as_bytes());
-        }
+        add_directory(&mut files, arguments, &directory);
         say_left_out(&files);
         files.add_file(Path::new("/etc/nacre/command"), 0o644, join(&stack.words));
         files.add_file(Path::new("/etc/nacre/environment"), 0o644, join(&environment));
@@ -93,7 +92,8 @@ impl Guest {
         }
         let image = writer::image(&root(products)?, &files).map_err(|message| Failure::new(Class::Internal, message))?;
         let name = arguments.command.first().map_or(String::new(), |word| word.display().to_string());
-        Ok(Guest { image, absent: absent(&arguments.command, &directory, &files), outputs: stack.outputs, name, has_machine })
+        let absent = if below.is_some() { None } else { absent(&arguments.command, &directory, &files) };
+        Ok(Guest { image, absent, outputs: stack.outputs, name, has_machine })
     }
 }
 
@@ -101,6 +101,18 @@ impl Guest {
 fn absent(command: &[OsString], directory: &Path, files: &Files) -> Option<PathBuf> {
     let words = command.iter().skip(1).map(|word| Path::new(word)).filter(|word| !word.as_os_str().as_bytes().starts_with(b"-"));
     words.into_iter().find(|word| directory.join(word).is_file() && !files.contains(&absolute(directory, word))).map(Path::to_path_buf)
+}
+
+/// Tells root where the program starts: it looks for a relative path in its current directory.
+fn add_directory(files: &mut Files, arguments: &GuestArguments, here: &Path) {
+    let place = match &arguments.root {
+        Some(root) => root.place_of(here),
+        None if files.contains(here) => here.to_path_buf(),
+        None => return,
+    };
+    if arguments.starts_here {
+        files.add_file(Path::new("/etc/nacre/directory"), 0o644, place.as_os_str().as_bytes());
+    }
 }
 
 /// Tells root which files to hand out when the program has ended, and makes the folders of those.
@@ -181,7 +193,8 @@ fn join(words: &[OsString]) -> Vec<u8> {
 
 fn environment(arguments: &GuestArguments) -> Outcome<Vec<OsString>> {
     let terminal = std::env::var("TERM").unwrap_or_else(|_| "dumb".to_string());
-    let mut variables = vec![format!("PATH={GUEST_PATH}"), "HOME=/root".to_string(), format!("TERM={terminal}")];
+    let path = if arguments.root.is_some() { directory::PATH } else { GUEST_PATH };
+    let mut variables = vec![format!("PATH={path}"), "HOME=/root".to_string(), format!("TERM={terminal}")];
     if is_utf8(|name| std::env::var(name).ok()) {
         variables.push("LANG=C.UTF-8".to_string());
     }

@@ -12,6 +12,7 @@ use super::elf::{self, Refusal};
 use super::files::Files;
 use crate::absolute::absolute;
 use super::data;
+use super::directory::Directory;
 use super::hint;
 use super::kernel;
 use super::{libraries, links};
@@ -87,6 +88,8 @@ pub struct Scope<'a> {
     pub directory: &'a Path,
     /// Value of this machine's `PATH`.
     pub path: &'a OsStr,
+    /// The guest's root directory, if that is one of this machine.
+    pub root: Option<&'a Directory>,
 }
 
 impl Scope<'_> {
@@ -183,6 +186,9 @@ fn unknown_option(monitor: &Manifest, name: &[u8]) -> Failure {
 
 /// The word by which the guest finds the program; puts it into `files` if it is this machine's.
 fn resolve_program(word: &OsStr, scope: &Scope<'_>, files: &mut Files) -> Outcome<OsString> {
+    if let Some(root) = scope.root {
+        return resolve_inside(root, word, scope, files);
+    }
     if word.as_bytes().contains(&b'/') {
         let path = absolute(scope.directory, Path::new(word));
         if !files.contains(&path) || files.is_applet(&path) && is_executable(&path) {
@@ -204,6 +210,21 @@ fn resolve_program(word: &OsStr, scope: &Scope<'_>, files: &mut Files) -> Outcom
     add_program(&found, &found, files)?;
     if !GUEST_PATH.split(':').any(|folder| found.parent() == Some(Path::new(folder))) {
         files.add_link(&Path::new("/bin").join(word), found.as_os_str());
+    }
+    Ok(word.to_os_string())
+}
+
+/// The word by which a guest with a root directory of this machine finds the program.
+fn resolve_inside(root: &Directory, word: &OsStr, scope: &Scope<'_>, files: &Files) -> Outcome<OsString> {
+    if word.as_bytes().contains(&b'/') {
+        let path = absolute(&root.place_of(scope.directory), Path::new(word));
+        if !files.contains(&path) {
+            root.check(&path)?;
+        }
+        return Ok(path.into_os_string());
+    }
+    if !in_guest(word, files) {
+        root.check_name(word)?;
     }
     Ok(word.to_os_string())
 }
@@ -296,7 +317,7 @@ mod tests {
     fn resolve_words(words: &[&str]) -> Outcome<(Stack, Files)> {
         let monitors = monitors();
         let natives = BTreeSet::from(["measure".to_string()]);
-        let scope = Scope { monitors: &monitors, natives: &natives, directory: Path::new("/"), path: OsStr::new("/usr/bin:/bin") };
+        let scope = Scope { monitors: &monitors, natives: &natives, directory: Path::new("/"), path: OsStr::new("/usr/bin:/bin"), root: None };
         let mut files = Files::with_data(64 << 20);
         for name in ["process", "trace", "pager", "guard", "share-cpu", "measure", "busybox", "ls", "sh"] {
             files.add_file(&Path::new("/bin").join(name), 0o755, *b"");
@@ -398,7 +419,7 @@ mod tests {
     #[test]
     fn a_program_gets_a_world_of_processes_once() {
         let (monitors, natives) = (monitors(), BTreeSet::new());
-        let scope = Scope { monitors: &monitors, natives: &natives, directory: Path::new("/"), path: OsStr::new("") };
+        let scope = Scope { monitors: &monitors, natives: &natives, directory: Path::new("/"), path: OsStr::new(""), root: None };
         for words in [&["sh"][..], &["trace", "sh"], &["guard", "--allow", "process", "sh"], &["share-cpu", "ls", ":", "sh"], &["trace"]] {
             let stack = resolve_words(words).unwrap().0.in_world(&scope);
             assert_eq!(stack.words[0], "process", "{words:?}");

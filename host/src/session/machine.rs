@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
+use crate::boot::directory::Directory;
 use crate::cli::MachineArguments;
 use crate::failure::{Class, Context, Failure, Outcome};
 use super::ports::{Port, Ports};
@@ -85,6 +86,7 @@ impl Machine {
         if let Some((store, size)) = &self.arguments.store {
             words.extend(store::words(store, *size, self.arguments.memory, self.arguments.cpus));
         }
+        words.extend(self.arguments.directory.iter().flat_map(Directory::words));
         if let Some(console) = &self.arguments.console {
             let mut file = OsString::from("file:");
             file.push(console);
