@@ -44,6 +44,8 @@ const WALL_RUNS: usize = 7;
 
 /// Measures both systems, prints one table, writes the files that are asked for.
 pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
+    arguments.memory.iter().try_for_each(|name| memory::check(name))?;
+    arguments.calls.iter().try_for_each(|names| calls::check(names))?;
     let products = builds::ensure(tree)?;
     if let Some(names) = &arguments.calls {
         println!("{}", calls::measure(tree, &products, names, arguments.no_linux)?);

@@ -1,6 +1,7 @@
 //! `nacre run`: compose, boot, join the terminal, end with the program's status.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
@@ -39,6 +40,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let mut outputs: BTreeMap<PathBuf, PathBuf> = arguments.outputs.iter().map(|named| named.paths(&here)).collect();
     let left = outputs.keys().cloned().collect();
     let directory = arguments.directory()?;
+    check_image(&arguments.guest.command)?;
     let guest = GuestArguments { seed, root: directory.clone(), starts_here: true, memory: Some(arguments.machine.memory), outputs: left, ..arguments.guest.clone() };
     let guest = Guest::compose(products, &guest, &facts)?;
     for path in &guest.outputs {
@@ -74,10 +76,19 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let command = arguments.guest.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let ending = attend(&machine, limits, facts, named.as_ref().map(|named| (named, command)))?;
     if let Ending::Program(status) = ending {
-        say_signal(&guest.name, status);
+        say_signal(&guest.program, status);
         say_missing(&guest, status);
     }
     Ok(ending.status())
+}
+
+/// Checks that an image that is to go on is there, before a machine starts for it.
+fn check_image(command: &[OsString]) -> Outcome<()> {
+    let [first, option, image, ..] = command else { return Ok(()) };
+    if first != "checkpoint" || option != "--thaw" || Path::new(image).is_file() {
+        return Ok(());
+    }
+    Err(Failure::new(Class::File, format!("there is no image {}", image.display())).remedy("`nacre freeze` makes one"))
 }
 
 /// Checks that a file that the guest will hand out has a place here.

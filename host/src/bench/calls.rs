@@ -70,12 +70,18 @@ pub fn figures(batch: &Batch, products: &Products) -> Outcome<Figures> {
     }
 }
 
-/// Returns a run of the program for each operation that is asked for.
-fn runs(names: &[String]) -> Outcome<Vec<(String, String)>> {
+/// Checks that there are operations with these names.
+pub fn check(names: &[String]) -> Outcome<()> {
     if let Some(unknown) = names.iter().find(|name| !OPERATIONS.iter().any(|(known, ..)| known == name)) {
         let known: Vec<&str> = OPERATIONS.iter().map(|(name, ..)| *name).collect();
         return Err(Failure::new(Class::NotFound, format!("there is no operation {unknown}")).remedy(format!("there are: {}", known.join(", "))));
     }
+    Ok(())
+}
+
+/// Returns a run of the program for each operation that is asked for.
+fn runs(names: &[String]) -> Outcome<Vec<(String, String)>> {
+    check(names)?;
     Ok(operations(names).map(|(name, ..)| ("/bench/calls".to_string(), name.to_string())).collect())
 }
 

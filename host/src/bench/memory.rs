@@ -69,6 +69,15 @@ pub struct Memory {
     lines: Vec<Line>,
 }
 
+/// Checks that there is a row whose name contains `filter`.
+pub fn check(filter: &str) -> Outcome<()> {
+    if ROWS.iter().any(|row| row.name.contains(filter)) {
+        return Ok(());
+    }
+    let known: Vec<_> = ROWS.iter().map(|row| row.name).collect();
+    Err(Failure::new(Class::NotFound, format!("there is no row {filter}")).remedy(format!("there are: {}", known.join(", "))))
+}
+
 /// Measures the rows whose names contain `filter`.
 pub fn measure(tree: &Tree, products: &Products, filter: &str) -> Outcome<Memory> {
     let rows = ROWS.iter().filter(|row| row.name.contains(filter));

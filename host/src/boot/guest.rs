@@ -42,8 +42,10 @@ pub struct Guest {
     pub image: Vec<u8>,
     /// Files that the guest may hand out.
     pub outputs: BTreeSet<PathBuf>,
-    /// The program's name, for messages.
+    /// Name of the command's first word.
     pub name: String,
+    /// Name of the program inside all monitors, for messages.
+    pub program: String,
     /// A word of the command that is a file of this machine and none of the guest's.
     pub absent: Option<PathBuf>,
     /// A word of the command is the monitor `machine`, or a script that has the word.
@@ -91,9 +93,10 @@ impl Guest {
             files.add_file(Path::new("/etc/nacre/windows"), 0o600, WINDOWS);
         }
         let image = writer::image(&root(products)?, &files).map_err(|message| Failure::new(Class::Internal, message))?;
+        let program = stack.program.or(Some(0)).and_then(|at| arguments.command.get(at)).map_or(String::new(), |word| word.display().to_string());
         let name = arguments.command.first().map_or(String::new(), |word| word.display().to_string());
         let absent = if below.is_some() { None } else { absent(&arguments.command, &directory, &files) };
-        Ok(Guest { image, absent, outputs: stack.outputs, name, has_machine })
+        Ok(Guest { image, absent, outputs: stack.outputs, name, program, has_machine })
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Stack {
     pub outputs: BTreeSet<PathBuf>,
     /// Kernel that the host brings for a machine in it.
     pub needs_kernel: Option<kernel::Kind>,
+    /// Index of the program inside all monitors, if it is clear which that is.
+    pub program: Option<usize>,
     /// Names of the tree's own programs in the stack, monitors and others.
     own: Vec<String>,
 }
@@ -124,7 +126,10 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
                 skip_options(monitor, command, at + 1 + words_before_options(monitor, command.get(at + 1)), &mut named)?
             }
             (None, Some(several)) => next_program(several, command, at + 1, &mut named)?,
-            (None, None) => break,
+            (None, None) => {
+                stack.program = Some(at);
+                break;
+            }
         };
     }
     stack.outputs = named.outputs.iter().map(|path| absolute(scope.directory, path)).collect();

@@ -131,12 +131,21 @@ pub struct KillArguments {
     /// The machine, or a copy in it: NAME.1
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Number of the signal that its first process gets
-    #[arg(short, long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=64))]
+    /// Signal that its first process gets: a number, or a name as TERM
+    #[arg(short, long, value_name = "SIGNAL", default_value = "15", value_parser = signal)]
     pub signal: u32,
     /// End the machine or the copy, whatever runs in it
     #[arg(long)]
     pub now: bool,
+}
+
+/// Reads the number or the name of a signal.
+fn signal(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (1..=64).contains(number));
+    let wanted = text.to_uppercase();
+    let is_wanted = |name: &str| name == wanted || name.strip_prefix("SIG") == Some(&wanted);
+    let named = || (1..=64u32).find(|number| signal_hook::low_level::signal_name(*number as i32).is_some_and(is_wanted));
+    number.or_else(named).ok_or_else(|| "a signal is a number from 1 to 64, or a name as TERM".to_string())
 }
 
 /// Arguments of `image-info`.
@@ -148,4 +157,16 @@ pub struct ImageInfoArguments {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_has_a_number_or_a_name() {
+        for (text, number) in [("15", Some(15)), ("TERM", Some(15)), ("SIGKILL", Some(9)), ("int", Some(2)), ("0", None), ("65", None), ("SIG", None), ("", None)] {
+            assert_eq!(signal(text).ok(), number, "{text}");
+        }
+    }
 }
