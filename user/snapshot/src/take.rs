@@ -12,6 +12,17 @@ const FPU_SIZE_WORD: u64 = core::mem::offset_of!(ThreadState, fpu_size) as u64;
 /// Numbers of the objects outside, by their addresses.
 type Known = BTreeMap<u64, usize>;
 
+/// Returns the number of objects that one of this type is linked to, at most; for a reference, but
+/// for the object that it names.
+const fn link_count(kind: ObjectType) -> usize {
+    match kind {
+        ObjectType::Thread => 3,
+        ObjectType::Space | ObjectType::Region | ObjectType::Mapping => 2,
+        ObjectType::Port | ObjectType::Reference => 1,
+        ObjectType::PortSet | ObjectType::Mutex | ObjectType::Condition => 0,
+    }
+}
+
 /// Maximum of entries of a list that the buffer holds.
 const ENTRIES: u64 = 64;
 
@@ -106,19 +117,19 @@ impl Frame {
                 self.clear(access, slot)?;
             }
         }
-        let array = self.buffer + PAGE;
-        (0..8).for_each(|word| access.write(array + 8 * word, slots.get(word as usize).copied().unwrap_or(0)));
+        let (array, count) = (self.buffer + PAGE, link_count(kind));
+        (0..8).for_each(|word| access.write(array + 8 * word, slots[..count].get(word as usize).copied().unwrap_or(0)));
         let size = 8 * state_words(kind);
         must(access, verbs(kind)[0], &[at, self.buffer, size, array])?;
         let fpu = if kind == ObjectType::Thread { access.read(self.buffer + FPU_SIZE_WORD) } else { 0 };
         let size = if kind == ObjectType::Thread { ThreadState::SIZE + fpu } else { size };
         let words: Vec<u64> = (0..size).step_by(8).map(|byte| access.read(self.buffer + byte)).collect();
-        let is_named = kind == ObjectType::Reference && words[1] != TargetType::Null as u64 && words[1] != TargetType::Reply as u64;
+        let target = if kind == ObjectType::Reference { words[1] } else { TargetType::Reply as u64 };
         let mut links = [Place::Nothing; 3];
-        if is_named {
+        if target != TargetType::Null as u64 && target != TargetType::Reply as u64 {
             links[0] = self.place_of(access, known, at, offset)?;
-        } else {
-            for ((link, slot), is_used) in links.iter_mut().zip(slots).zip(is_used) {
+        } else if target == TargetType::Reply as u64 {
+            for ((link, slot), is_used) in links.iter_mut().zip(slots).zip(is_used).take(count) {
                 *link = self.place_of(access, known, slot, offset)?;
                 *is_used = *link != Place::Nothing;
             }
