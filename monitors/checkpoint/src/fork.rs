@@ -1,6 +1,6 @@
 //! Forking: copies of an environment that is stopped, made in the same machine.
 
-use crate::arena::Arena;
+use crate::arena::{Arena, check_memory, taken_at_once};
 use crate::freeze::{Stopped, facts, frame, go_on_all, running, said, stop_all};
 use crate::input::Input;
 use crate::pages::Pages;
@@ -77,8 +77,11 @@ fn copies(world: &mut World, of: u64, threads: &[u64], count: u64, input: Option
     let life = running(world, of)?;
     let mut facts = facts(life, threads)?;
     check_facts(&mut facts).map_err(said("the environment makes no sense"))?;
+    // Copies that will not be made take no memory from others meanwhile.
+    let needed = taken_at_once(facts.size, nacre_snapshot::table_pages(&facts.objects)).saturating_mul(count);
+    check_memory(needed).map_err(|errno| format!("cannot make {count} copies: no memory for {} KiB ({errno})", needed >> 10))?;
     let pages = Pages::find(&frame(&life.outside), &mut life.outside, &facts.objects);
-    let mut forked = Forked { copies: Vec::new(), objects: facts.objects.len(), pages: pages.list().len(), ticks: 0, lost: Vec::new() };
+    let mut forked = Forked { copies: Vec::new(), objects: facts.objects.len(), pages: pages.count(), ticks: 0, lost: Vec::new() };
     for _ in 0..count {
         let mut lost = Vec::new();
         match copy(world, of, &facts, &pages, input, &mut lost) {
@@ -96,9 +99,10 @@ fn copies(world: &mut World, of: u64, threads: &[u64], count: u64, input: Option
 /// Makes one copy, which is stopped: its number.
 fn copy(world: &mut World, of: u64, facts: &Facts, pages: &Pages, input: Option<&[u8]>, lost: &mut Vec<String>) -> Result<u64, String> {
     let place = (0..).find(|place| !world.is_taken(*place)).unwrap_or(0);
-    let arena = Arena::take(place, facts.limit, facts.size, nacre_snapshot::table_pages(&facts.objects)).map_err(|errno| format!("no memory for {} KiB ({errno})", facts.size >> 10))?;
+    let mut arena = Arena::take(place, facts.limit, facts.size, nacre_snapshot::table_pages(&facts.objects)).map_err(|errno| format!("no memory for {} KiB ({errno})", facts.size >> 10))?;
     let original = &mut running(world, of)?.outside;
     pages.copy_to(&original.arena, &arena).ok_or_else(|| "a page is not there".to_string())?;
+    original.arena.share_data(&mut arena).map_err(|errno| format!("no memory for its data ({errno})"))?;
     let changes = original.changes.clone();
     let mut life = build(world, place, facts, &facts.objects, arena, lost)?;
     life.outside.changes = changes;

@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::{ObjectType, PAGE_SIZE};
 use nacre_proto::flags::{CLOCK_MONOTONIC, CLOCK_REALTIME, SERVICE_CLOCK};
-use nacre_proto::{clock, parent};
+use nacre_proto::{Errno, clock, parent};
 use nacre_snapshot::image::{Facts, Fault, PAGES_IN_CHUNK, Port, Waiting, Writer};
 use nacre_snapshot::{Frame, Trouble};
 use nacre_sys::Reference;
@@ -42,7 +42,7 @@ pub fn frame(outside: &Outside) -> Frame {
         }
         all
     });
-    let size = outside.pieces().map(|piece| piece.offset + piece.size).max().unwrap_or(0);
+    let size = outside.pieces().filter(|piece| piece.data().is_none()).map(|piece| piece.offset + piece.size).max().unwrap_or(0);
     let arena = &outside.arena;
     Frame { start: arena.start(), size, outside: known.collect(), buffer: arena.buffer(), slots: arena.slots(), pool: arena.tables() }
 }
@@ -118,7 +118,7 @@ pub fn freeze(world: &mut World, number: u64, holder: Option<u64>, sink: impl Fn
         life.hold(command, stopped.remove(&number).unwrap_or_default());
     }
     let written = match taken {
-        Ok(taken) if taken.pages.are_copied() && holder.is_none() => {
+        Ok(taken) if taken.pages.are_kept() && holder.is_none() => {
             go_on_all(world, &stopped)?;
             let ticks = nacre_sys::clock::ticks() - started;
             write(world, number, taken, sink).map(|figures| Figures { ticks, ..figures })
@@ -195,7 +195,7 @@ fn take(life: &mut Life, running: &[u64], goes_on: bool) -> Result<Taken, String
     let outside = &mut life.outside;
     let mut pages = Pages::find(&frame, outside, &facts.objects);
     if goes_on {
-        pages.copy(&outside.arena);
+        pages.keep(&mut outside.arena);
     }
     let (changes, missing) = outside.changes.collect(outside.files());
     facts.changes = changes;
@@ -204,20 +204,28 @@ fn take(life: &mut Life, running: &[u64], goes_on: bool) -> Result<Taken, String
 
 /// Writes an image. What runs meanwhile is served between its parts.
 fn write(world: &mut World, number: u64, taken: Taken, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
+    let written = write_pages(world, number, taken, sink);
+    if let Some(life) = world.lives.get_mut(&number) {
+        life.outside.arena.data.end_saving();
+    }
+    written
+}
+
+fn write_pages(world: &mut World, number: u64, taken: Taken, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
     let Taken { mut facts, pages, missing } = taken;
     let gone = || String::from("the program has ended");
-    let filled = pages.filled(&mut world.lives.get_mut(&number).ok_or_else(gone)?.outside.arena);
+    let unread = |errno: Errno| format!("keeping a page that the program writes to: {errno}");
+    let filled = pages.filled(&mut world.lives.get_mut(&number).ok_or_else(gone)?.outside.arena).map_err(unread)?;
     facts.pages = filled.len() as u64;
     let failed = |fault: Fault| format!("writing the image: {fault}");
     let mut writer = Writer::new(sink, &facts).map_err(failed)?;
     let mut bytes = alloc::vec![0; PAGES_IN_CHUNK * PAGE_SIZE as usize];
     for some in filled.chunks(PAGES_IN_CHUNK) {
         let arena = &mut world.lives.get_mut(&number).ok_or_else(gone)?.outside.arena;
-        for (place, into) in some.iter().zip(bytes.chunks_exact_mut(PAGE_SIZE as usize)) {
-            pages.read(*place, arena, into);
+        for (page, into) in some.iter().zip(bytes.chunks_exact_mut(PAGE_SIZE as usize)) {
+            pages.read(*page, arena, into).map_err(unread)?;
         }
-        let distances: Vec<u64> = some.iter().filter_map(|place| pages.list().get(*place).copied()).collect();
-        writer.pages(&distances, &bytes[..some.len() * PAGE_SIZE as usize]).map_err(failed)?;
+        writer.pages(some, &bytes[..some.len() * PAGE_SIZE as usize]).map_err(failed)?;
         world.serve_all()?;
     }
     writer.end().map_err(failed)?;

@@ -9,6 +9,7 @@ extern crate alloc;
 mod arena;
 mod changes;
 mod commands;
+mod data;
 mod files;
 mod fork;
 mod freeze;
@@ -28,7 +29,7 @@ mod world;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use arena::Arena;
+use arena::{Arena, check_memory};
 use files::Images;
 use fork::Forked;
 use freeze::Figures;
@@ -68,7 +69,7 @@ fn usual_size(services: &Services) -> u64 {
 fn begin(world: &mut World, options: &Options<'_>, arguments: &Arguments) -> Result<Result<(), u64>, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let size = options.memory.unwrap_or_else(|| usual_size(&services)).max(LEAST).next_multiple_of(PAGE_SIZE);
-    let arena = Arena::take(ORIGINAL, size, size, 0).map_err(|errno| format!("no memory for an environment of {} KiB ({errno}); give it less with -m", size >> 10))?;
+    let arena = check_memory(size).and_then(|()| Arena::take(ORIGINAL, size, 0, 0)).map_err(|errno| format!("no memory for an environment of {} KiB ({errno}); give it less with -m", size >> 10))?;
     let wrong = |errno: Errno| format!("cannot make the environment: {errno}");
     let outside = Outside::new(world.set(), ORIGINAL, arena, services, world.desk.clone()).map_err(wrong)?;
     let command = options.command.iter().map(|word| word.to_vec()).collect();

@@ -4,7 +4,7 @@
 //! Nothing here waits for others, so a freeze never comes in the middle of a request. What would
 //! have to wait is kept in `waiting`.
 
-use crate::arena::{Arena, First, Piece};
+use crate::arena::{Arena, First, Piece, Use};
 use crate::changes::Changes;
 use crate::commands::{Commands, Desk};
 use crate::input::Input;
@@ -14,7 +14,7 @@ use crate::waiting::Waiters;
 use alloc::collections::BTreeMap;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
-use nacre_abi::PAGE_SIZE;
+use nacre_abi::{PAGE_SIZE, Rights, fault};
 use nacre_abi::message::{KERNEL_BITS, NO_REFERENCES};
 use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_nest::supply::{self, ResourceSource};
@@ -132,12 +132,11 @@ impl ResourceSource for Outside {
     }
 
     fn segment(&mut self, size: u64) -> Result<First, SpawnError> {
-        let piece = self.take(size, OUTERMOST, true).map_err(|_| SpawnError::TooLarge(size, Some(self.arena.size())))?;
-        let first = First::new(&self.arena, &piece)?;
-        let added = self.add(What::Segment(piece, BTreeMap::new())).map_err(|errno| SpawnError::Service("a port", errno))?;
+        let (number, reference) = self.add_segment(size, OUTERMOST, Use::Objects).map_err(|_| SpawnError::TooLarge(size, Some(self.arena.size())))?;
         // Nobody inside knows its port, so it stays.
-        added.leak();
-        Ok(first)
+        reference.leak();
+        let piece = self.piece(number).ok_or(SpawnError::TooLarge(size, None))?;
+        First::new(&self.arena, piece)
     }
 }
 
@@ -186,13 +185,38 @@ impl Outside {
                 self.entries[number] = Some(Entry { port, what });
                 Ok((number as u64, reference))
             }
-            Err(errno) => {
-                if let What::Segment(piece, _) = &what {
-                    self.give_back(piece.pool, piece.offset, piece.size);
-                }
-                Err(errno)
-            }
+            Err(errno) => Err(errno),
         }
+    }
+
+    /// Takes memory from a pool, and a port for it: the port's number, and a reference to it.
+    fn add_segment(&mut self, size: u64, pool: u64, kind: Use) -> Result<(u64, OwnedReference), Errno> {
+        let number = self.number()?;
+        let made = self.port(number).and_then(|port| {
+            let reference = port.new_reference(REFERENCE_USE)?;
+            Ok((self.take(size, pool, kind, &port)?, port, reference))
+        });
+        let (piece, port, reference) = made.inspect_err(|_| self.free.push(number))?;
+        self.places.insert(port.handle().address(), number as u64);
+        self.entries[number] = Some(Entry { port, what: What::Segment(piece, BTreeMap::new()) });
+        Ok((number as u64, reference))
+    }
+
+    /// The piece of memory behind a port's word.
+    fn piece(&self, word: u64) -> Option<&Piece> {
+        self.entry(word).and_then(|entry| if let What::Segment(piece, _) = &entry.what { Some(piece) } else { None })
+    }
+
+    /// Somebody wants to write to data that is read-only for the moment.
+    pub fn fault(&mut self, request: &mut Request<'_>) {
+        let [offset, needed, ..] = request.words();
+        let piece = self.piece(request.word() & NUMBER).and_then(|piece| piece.data().filter(|_| offset < piece.size));
+        let may_come = Rights(needed).contains(Rights::WRITE) && !Rights(needed).contains(Rights::OBJECTS);
+        let opened = match piece.filter(|_| may_come) {
+            Some((start, end)) => self.arena.data.fault(start + offset, (start, end)),
+            None => Err(Errno::EFAULT),
+        };
+        request.answer(if opened.is_ok() { fault::RESUME } else { fault::REFUSE }, [0; 6]);
     }
 
     /// A number for one more port.
@@ -215,7 +239,7 @@ impl Outside {
         self.free = (0..entries.len()).rev().filter(|number| entries[*number].is_none()).collect();
         let mut ranges: Vec<(u64, u64)> = entries.iter().flatten().filter_map(|entry| if let What::Segment(piece, _) = &entry.what { Some((piece.offset, piece.size)) } else { None }).collect();
         ranges.sort_unstable();
-        self.arena.set_taken(ranges.into_iter());
+        self.arena.set_taken(&ranges);
         self.places = entries.iter().enumerate().filter_map(|(number, entry)| Some((entry.as_ref()?.port.handle().address(), number as u64))).collect();
         self.entries = entries;
     }
@@ -248,7 +272,7 @@ impl Outside {
         match &entry.what {
             What::Segment(piece, _) => {
                 // The contents go before others get the place.
-                let _ = nacre_sys::memory::reclaim(self.arena.start() + piece.offset, piece.size);
+                self.arena.reclaim_piece(piece);
                 self.give_back(piece.pool, piece.offset, piece.size);
             }
             What::Pool(PoolEnd { pool, is_shared: false, .. }) if self.pools.has(*pool) => self.destroy_pool(*pool),
@@ -307,13 +331,13 @@ impl Outside {
     }
 
     /// Takes memory from a pool.
-    fn take(&mut self, size: u64, pool: u64, holds_objects: bool) -> Result<Piece, Errno> {
+    fn take(&mut self, size: u64, pool: u64, kind: Use, keeper: &OwnedPort) -> Result<Piece, Errno> {
         let size = size.checked_next_multiple_of(PAGE_SIZE).ok_or(Errno::ENOMEM)?;
         if size == 0 {
             return Err(Errno::EINVAL);
         }
         self.pools.charge(pool, size)?;
-        Piece::take(&mut self.arena, size, pool, holds_objects).inspect_err(|_| self.pools.refund(pool, size))
+        Piece::take(&mut self.arena, size, pool, kind, keeper).inspect_err(|_| self.pools.refund(pool, size))
     }
 
     /// Gives back what a piece has taken.
@@ -335,9 +359,17 @@ impl Outside {
                 if holds_objects && end.is_data {
                     return Err(Errno::EACCES);
                 }
-                let piece = self.take(first, end.pool, holds_objects)?;
-                let (size, region) = (piece.size, piece.reference()?);
-                Ok(([size, 0, 0, 0, 0, 0], Vec::from([self.add(What::Segment(piece, BTreeMap::new()))?, region])))
+                let kind = match flags & (SEGMENT_OBJECTS | SEGMENT_PAGEABLE) {
+                    SEGMENT_PAGEABLE => Use::Data,
+                    0 => Use::Shared,
+                    _ => Use::Objects,
+                };
+                let (number, reference) = self.add_segment(first, end.pool, kind)?;
+                let Some(made) = self.piece(number) else { return Err(Errno::EIO) };
+                let holds = if kind == Use::Data { SEGMENT_PAGEABLE } else { 0 };
+                // With the reference the segment goes.
+                let region = made.reference()?;
+                Ok(([made.size, holds, 0, 0, 0, 0], Vec::from([reference, region])))
             }
             protocol::pool_create::LABEL => {
                 let pool = self.pools.create(end.pool, first)?;
@@ -383,7 +415,8 @@ impl Outside {
                 0
             }
             segment::clear::LABEL if (first | second) % PAGE_SIZE == 0 && first.checked_add(second).is_some_and(|end| end <= piece.size) => {
-                nacre_sys::memory::clear(self.arena.start() + piece.offset + first, second)?;
+                let offset = piece.offset + first;
+                self.arena.clear(offset, second)?;
                 0
             }
             segment::meet::LABEL if first % 4 == 0 && first < piece.size => return meet(conditions, first),

@@ -1,5 +1,6 @@
-//! The pages of an environment that is stopped: which may hold anything but zeros, and copies of
-//! them, so that the environment can go on before they are written.
+//! The pages of an environment that is stopped: which may hold anything but zeros, and what they
+//! held, so that the environment can go on before they are written. Pages of data are kept as they
+//! are until somebody writes to them; all others are copied.
 
 use crate::arena::Arena;
 use crate::outside::Outside;
@@ -7,7 +8,9 @@ use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_proto::Errno;
 use nacre_rt::memory::Segment;
+use nacre_snapshot::image::DATA;
 use nacre_snapshot::{Access, Frame, Object};
 use nacre_sys::{Window, memory};
 
@@ -16,74 +19,102 @@ const COPIES: u64 = 0x1700_0000_0000;
 
 /// Pages by their distances from the start of the environment, in order.
 pub struct Pages {
+    /// Pages that are no data.
     list: Vec<u64>,
+    /// Pieces of data: the offset of the first byte, and of the first one behind it.
+    data: Vec<(u64, u64)>,
     /// Copies of the pages, in the order of the list, if they were made.
     copies: Option<(Segment, Window)>,
+    /// Set if the environment can go on before the pages are written.
+    is_kept: bool,
 }
 
 impl Pages {
     /// Finds the pages without objects and tables that somebody may have written.
     pub fn find(frame: &Frame, outside: &mut Outside, objects: &[Object]) -> Pages {
         let with_objects: BTreeSet<u64> = objects.iter().map(|object| object.offset & !(PAGE_SIZE - 1)).collect();
-        let mut pieces: Vec<(u64, u64)> = outside.pieces().map(|piece| (piece.offset, piece.offset + piece.size)).collect();
+        let mut data: Vec<(u64, u64)> = outside.pieces().filter_map(|piece| piece.data()).collect();
+        data.sort_unstable();
+        let mut pieces: Vec<(u64, u64, bool)> = outside.pieces().filter(|piece| piece.data().is_none()).map(|piece| (piece.offset, piece.offset + piece.size, piece.holds_objects)).collect();
         pieces.sort_unstable();
         let mut list = Vec::new();
-        for (start, end) in pieces {
+        for (start, end, holds_objects) in pieces {
             let (mut at, end) = (frame.start + start, frame.start + end);
-            while let Some(touched) = memory::touched(at, end) {
+            while at < end
+                && let Some(touched) = memory::touched(at, end)
+            {
                 at = touched.end;
                 let distances = touched.step_by(PAGE_SIZE as usize).map(|page| page - frame.start);
-                list.extend(distances.filter(|page| !with_objects.contains(page) && frame.is_ours(&mut outside.arena, frame.start + page)));
+                // Elsewhere there are neither objects nor tables.
+                list.extend(distances.filter(|page| !holds_objects || !with_objects.contains(page) && frame.is_ours(&mut outside.arena, frame.start + page)));
             }
         }
-        Pages { list, copies: None }
+        Pages { list, data, copies: None, is_kept: false }
     }
 
-    /// The pages.
-    pub fn list(&self) -> &[u64] {
-        &self.list
+    /// The number of pages that a fork copies at once.
+    pub fn count(&self) -> usize {
+        self.list.len()
     }
 
-    /// Returns true if the pages were copied.
-    pub fn are_copied(&self) -> bool {
-        self.copies.is_some()
+    /// Returns true if the environment can go on before the pages are written.
+    pub fn are_kept(&self) -> bool {
+        self.is_kept
     }
 
-    /// Copies the pages, if there is memory for that.
-    pub fn copy(&mut self, arena: &Arena) {
+    /// Copies the pages that are no data, and keeps the contents of data, if there is memory for
+    /// that.
+    pub fn keep(&mut self, arena: &mut Arena) {
+        if self.copy(arena).is_some() {
+            self.is_kept = arena.data.begin_saving(self.data.clone()).is_ok();
+        }
+    }
+
+    fn copy(&mut self, arena: &Arena) -> Option<()> {
         let size = self.list.len() as u64 * PAGE_SIZE;
-        let Some(window) = Window::new(COPIES, size).filter(|_| size > 0) else { return };
-        let Ok(memory) = Segment::map(COPIES, size, Rights::NONE) else { return };
-        let mut at = 0;
-        for (first, size) in runs(&self.list) {
-            if arena.window(first, size).and_then(|run| window.copy_pages_from(at, run)).is_none() {
-                return;
+        if size > 0 {
+            let window = Window::new(COPIES, size)?;
+            let memory = Segment::map(COPIES, size, Rights::NONE).ok()?;
+            let mut at = 0;
+            for (first, size) in runs(&self.list) {
+                window.copy_pages_from(at, arena.window(first, size)?)?;
+                at += size;
             }
-            at += size;
+            self.copies = Some((memory, window));
         }
-        self.copies = Some((memory, window));
+        Some(())
     }
 
-    /// Reads the page at a place of the list.
-    pub fn read(&self, place: usize, arena: &mut Arena, into: &mut [u8]) {
-        match (&self.copies, self.list.get(place)) {
-            (Some((_, copies)), _) => drop(copies.read(place as u64 * PAGE_SIZE, into)),
-            (None, Some(page)) => arena.read_page(arena.start() + page, into),
-            (None, None) => {}
+    /// Reads a page of [`filled`](Pages::filled).
+    pub fn read(&self, page: u64, arena: &mut Arena, into: &mut [u8]) -> Result<(), Errno> {
+        if let Some(offset) = page.checked_sub(DATA) {
+            return arena.data.read_frozen(offset, into);
+        }
+        match (&self.copies, self.list.binary_search(&page)) {
+            (Some((_, copies)), Ok(place)) => copies.read(place as u64 * PAGE_SIZE, into).ok_or(Errno::EFAULT),
+            _ => {
+                arena.read_page(arena.start() + page, into);
+                Ok(())
+            }
         }
     }
 
-    /// Places in the list of the pages that hold anything but zeros.
-    pub fn filled(&self, arena: &mut Arena) -> Vec<usize> {
+    /// Distances of the pages that hold anything but zeros.
+    pub fn filled(&self, arena: &mut Arena) -> Result<Vec<u64>, Errno> {
         let mut bytes = vec![0; PAGE_SIZE as usize];
-        let mut is_filled = |place: &usize| {
-            self.read(*place, arena, &mut bytes);
-            bytes.chunks_exact(8).any(|word| word != [0; 8])
-        };
-        (0..self.list.len()).filter(|place| is_filled(place)).collect()
+        let data = arena.data.frozen_pages(&self.data).into_iter().map(|page| DATA + page);
+        let mut filled = Vec::new();
+        for page in self.list.iter().copied().chain(data) {
+            self.read(page, arena, &mut bytes)?;
+            if bytes.chunks_exact(8).any(|word| word != [0; 8]) {
+                filled.push(page);
+            }
+        }
+        Ok(filled)
     }
 
-    /// Copies the pages to the same places of another arena. `None`: one is not there.
+    /// Copies the pages that are no data to the same places of another arena. `None`: one is not
+    /// there.
     pub fn copy_to(&self, from: &Arena, to: &Arena) -> Option<()> {
         runs(&self.list).try_for_each(|(first, size)| to.window(first, size)?.copy_pages_from(0, from.window(first, size)?))
     }

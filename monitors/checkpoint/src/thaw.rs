@@ -1,7 +1,7 @@
 //! Thawing: an environment is made of an image, and goes on where it was frozen. Nothing runs
 //! before the image was read to its end and found whole.
 
-use crate::arena::{Arena, Piece};
+use crate::arena::{Arena, Piece, check_memory};
 use crate::changes;
 use crate::freeze::{frame, said, time};
 use crate::life::Life;
@@ -10,7 +10,6 @@ use crate::outside::{Entry, Outside, PoolEnd, What};
 use crate::pools::Pools;
 use crate::waiting::Waiter;
 use crate::world::{ORIGINAL, World};
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -22,10 +21,10 @@ use nacre_nest::Services;
 use nacre_nest::command::lossy;
 use nacre_proto::flags::SERVICE_FILES;
 use nacre_proto::{Errno, parent};
-use nacre_snapshot::check::{check_facts, is_page};
+use nacre_snapshot::check::{Places, check_facts};
 use nacre_snapshot::image::{Facts, Fault, Origin, Port, Reader};
 use nacre_snapshot::{Access, Object, Place};
-use nacre_sys::{Condition, OwnedCondition, OwnedReference, Reference};
+use nacre_sys::{Condition, OwnedCondition, OwnedPort, OwnedReference, Reference};
 
 /// Environment of an image that was made.
 pub struct Thawed {
@@ -47,12 +46,14 @@ pub fn thaw(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Fault
     let mut facts = reader.facts().clone();
     check_facts(&mut facts).map_err(said("the image makes no sense"))?;
     let objects = core::mem::take(&mut facts.objects);
-    // One that never runs takes no more.
-    let arena = Arena::take(ORIGINAL, facts.limit, if is_template { facts.size } else { facts.limit }, nacre_snapshot::table_pages(&objects)).map_err(|errno| no_memory(facts.limit, errno))?;
-    let at_objects: BTreeSet<u64> = objects.iter().map(|object| object.offset & !(PAGE_SIZE - 1)).collect();
+    let places = Places::new(&facts, &objects);
+    // One that never runs takes no more than it has.
+    check_memory(if is_template { facts.size } else { facts.limit }).map_err(|errno| no_memory(facts.limit, errno))?;
+    let mut arena = Arena::take(ORIGINAL, facts.limit, facts.size, nacre_snapshot::table_pages(&objects)).map_err(|errno| no_memory(facts.limit, errno))?;
+    arena.data.grow(places.data()).map_err(|errno| no_memory(facts.limit, errno))?;
     while let Some((distances, bytes)) = reader.pages().map_err(refused)? {
         for (page, contents) in distances.iter().zip(bytes.chunks_exact(PAGE_SIZE as usize)) {
-            if !is_page(*page, facts.size, &at_objects) {
+            if !places.has(*page) {
                 return Err(refused(Fault::Nonsense));
             }
             arena.window(*page, PAGE_SIZE).and_then(|window| window.write(0, contents)).ok_or_else(|| refused(Fault::Nonsense))?;
@@ -106,19 +107,23 @@ fn entries(facts: &Facts, outside: &Outside, lost: &mut Vec<String>) -> Result<V
     for (number, port) in facts.ports.iter().enumerate() {
         entries.push(match port {
             None => None,
-            Some(port) => Some(Entry { port: outside.port(number)?, what: what(port, outside, lost)? }),
+            Some(port) => {
+                let own = outside.port(number)?;
+                let what = what(port, &own, outside, lost)?;
+                Some(Entry { port: own, what })
+            }
         });
     }
     Ok(entries)
 }
 
-fn what(port: &Port, outside: &Outside, lost: &mut Vec<String>) -> Result<What, Errno> {
+fn what(port: &Port, own: &OwnedPort, outside: &Outside, lost: &mut Vec<String>) -> Result<What, Errno> {
     Ok(match port {
         Port::Parent => What::Parent,
         Port::Pool(pool, is_shared, is_data) => What::Pool(PoolEnd { pool: *pool, is_shared: *is_shared, is_data: *is_data }),
         Port::Segment(offset, size, conditions, pool, holds_objects) => {
             let made = conditions.iter().map(|offset| Ok((*offset, OwnedCondition::make(Condition::create)?))).collect::<Result<_, Errno>>()?;
-            let region = outside.arena.region(*offset, *size, *holds_objects)?;
+            let region = outside.arena.region(*offset, *size, *holds_objects, own)?;
             What::Segment(Piece { offset: *offset, size: *size, pool: *pool, holds_objects: *holds_objects, region }, made)
         }
         Port::Outside(origin) => {

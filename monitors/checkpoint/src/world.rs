@@ -146,7 +146,10 @@ impl World {
                 Some(life) if request.word() & NUMBER == PARENT as u64 => life.end_by(&mut request),
                 _ => request.answer(fault::REFUSE, [0; 6]),
             },
-            Event::Fault(mut request) => request.answer(fault::REFUSE, [0; 6]),
+            Event::Fault(mut request) => match life_of(lives, request.word()) {
+                Some(life) => life.outside.fault(&mut request),
+                None => request.answer(fault::REFUSE, [0; 6]),
+            },
         }
         Ok(true)
     }

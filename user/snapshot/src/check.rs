@@ -1,7 +1,8 @@
 //! Looks at a snapshot that somebody else may have written, before anything is made of it.
 
-use crate::image::{Facts, Port};
+use crate::image::{DATA, Facts, Port};
 use crate::{Object, PAGE, Place, THREAD_WORDS, Trouble, state_words};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use nacre_abi::ObjectType;
 use nacre_abi::object::TargetType;
@@ -31,8 +32,8 @@ pub enum Outside {
 /// What a space, region, mapping or thread belongs to lies inside: otherwise it would be made in
 /// the space of whoever restores it.
 pub fn check(objects: &mut [Object], running: &[u64], size: u64, outside: &[Outside]) -> Result<(), Trouble> {
-    let mut spaces = alloc::collections::BTreeSet::new();
-    let mut threads = alloc::collections::BTreeSet::new();
+    let mut spaces = BTreeSet::new();
+    let mut threads = BTreeSet::new();
     for object in objects.iter() {
         let is_inside = object.offset.checked_add(ALIGNMENT).is_some_and(|end| end <= size) && object.offset.is_multiple_of(ALIGNMENT);
         if !is_inside || !is_state(object) {
@@ -89,12 +90,15 @@ fn kinds(facts: &Facts) -> Vec<Outside> {
     kinds
 }
 
-/// Returns true if segments lie inside the environment, and none over another.
+/// Returns true if segments lie inside the environment, none over another, and those in its data
+/// hold no objects.
 fn are_apart(facts: &Facts) -> bool {
-    let mut ranges: Vec<(u64, u64)> = facts.ports.iter().flatten().filter_map(|port| if let Port::Segment(offset, size, ..) = port { Some((*offset, *size)) } else { None }).collect();
+    let mut ranges: Vec<(u64, u64, bool)> = facts.ports.iter().flatten().filter_map(|port| if let Port::Segment(offset, size, _, _, holds_objects) = port { Some((*offset, *size, *holds_objects)) } else { None }).collect();
     ranges.sort_unstable();
-    let fits = |(offset, size): &(u64, u64)| {
-        (offset | size).is_multiple_of(PAGE) && *size > 0 && offset.checked_add(*size).is_some_and(|end| end <= facts.size)
+    let fits = |(offset, size, holds_objects): &(u64, u64, bool)| {
+        let is_data = *offset >= DATA;
+        let limit = if is_data { DATA + facts.limit } else { facts.size };
+        (offset | size).is_multiple_of(PAGE) && *size > 0 && offset.checked_add(*size).is_some_and(|end| end <= limit) && !(is_data && *holds_objects)
     };
     ranges.iter().all(fits) && ranges.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0)
 }
@@ -124,9 +128,30 @@ fn limit_reference(object: &mut Object, outside: &[Outside]) -> bool {
     object.words[1] == target as u64
 }
 
-/// Returns true if a page lies inside an environment of `size` bytes, and at no object.
-pub fn is_page(page: u64, size: u64, objects: &alloc::collections::BTreeSet<u64>) -> bool {
-    page.is_multiple_of(PAGE) && page < size && !objects.contains(&page)
+/// Places of an environment at which an image may have pages.
+pub struct Places {
+    size: u64,
+    data: u64,
+    at_objects: BTreeSet<u64>,
+}
+
+impl Places {
+    /// Places of the environment with these facts, which were checked, and these objects.
+    pub fn new(facts: &Facts, objects: &[Object]) -> Places {
+        let ends = facts.ports.iter().flatten().filter_map(|port| if let Port::Segment(offset, size, ..) = port { offset.checked_sub(DATA)?.checked_add(*size) } else { None });
+        Places { size: facts.size, data: ends.max().unwrap_or(0), at_objects: objects.iter().map(|object| object.offset & !(PAGE - 1)).collect() }
+    }
+
+    /// Returns the number of bytes from the first one of its data on in which all of it lies.
+    pub fn data(&self) -> u64 {
+        self.data
+    }
+
+    /// Returns true if a page lies inside the environment, and at no object.
+    pub fn has(&self, page: u64) -> bool {
+        let is_inside = page < self.size || page.checked_sub(DATA).is_some_and(|offset| offset < self.data);
+        page.is_multiple_of(PAGE) && is_inside && !self.at_objects.contains(&page)
+    }
 }
 
 #[cfg(test)]
@@ -183,5 +208,20 @@ mod tests {
         assert_eq!(objects[0].words[2], REFERENCE_USE);
         objects[0].words[1] = TargetType::Space as u64;
         assert_eq!(checked(&mut objects), Err(Trouble::Nonsense(64)));
+    }
+
+    #[test]
+    fn pages_lie_in_segments() {
+        let segment = |offset, size, holds_objects| Some(Port::Segment(offset, size, Vec::new(), 0, holds_objects));
+        let mut facts = Facts { size: 0x4000, limit: 0x10000, ports: vec![segment(0, 0x4000, true), segment(DATA + 0x1000, 0x2000, false)], ..Facts::default() };
+        assert_eq!(check_facts(&mut facts), Ok(()));
+        let places = Places::new(&facts, &[object(0x2040, ObjectType::Port, [Place::Nothing; 3])]);
+        let wanted = [(0, true), (0x3000, true), (0x2000, false), (0x4000, false), (7, false), (DATA, true), (DATA + 0x2000, true), (DATA + 0x3000, false), (u64::MAX, false)];
+        assert_eq!(wanted.map(|(page, _)| (page, places.has(page))), wanted);
+        for wrong in [segment(DATA + 0x10000, 0x1000, false), segment(DATA, 0x1000, true), segment(DATA + 0x2000, 0x2000, false), segment(u64::MAX - 0xfff, 0x1000, false)] {
+            facts.ports.push(wrong);
+            assert_eq!(check_facts(&mut facts), Err(Trouble::Nonsense(0)));
+            facts.ports.pop();
+        }
     }
 }

@@ -15,7 +15,10 @@ use serde::{Deserialize, Serialize};
 /// First bytes of an image.
 pub const MAGIC: [u8; 8] = *b"nacreimg";
 /// Version of the format. Others are refused by name.
-pub const VERSION: u64 = 4;
+pub const VERSION: u64 = 5;
+/// Distance at which the data of an environment begins: segments without kernel objects, in which
+/// no server's answer lands. An environment's other memory is smaller.
+pub const DATA: u64 = 1 << 40;
 /// Pages in a chunk, at most.
 pub const PAGES_IN_CHUNK: usize = 64;
 
@@ -119,7 +122,7 @@ pub struct Change {
 pub struct Facts {
     /// The command that was run, word by word.
     pub command: Vec<Vec<u8>>,
-    /// Bytes of memory that it lives in.
+    /// Bytes of memory that it lives in, but for its data.
     pub size: u64,
     /// Bytes of memory that it may have.
     pub limit: u64,

@@ -1,0 +1,98 @@
+//! Data that is being written into an image while its environment runs: what pages held when it was
+//! frozen is saved before somebody can write to them.
+
+use super::{Data, gaps};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use nacre_abi::PAGE_SIZE;
+use nacre_proto::Errno;
+use nacre_sys::{Window, memory};
+
+/// Pieces that are being written, and pages of them that may be written to.
+pub struct Saving {
+    /// Offsets of the first byte of each piece, and of the first one behind it, in order.
+    pieces: Vec<(u64, u64)>,
+    /// Contents of pages that may have changed.
+    saved: BTreeMap<u64, Vec<u8>>,
+    /// Set if there was no memory to save a page.
+    is_short: bool,
+}
+
+impl Saving {
+    /// Saves what the pages of a range hold that belong to a piece.
+    pub fn save(&mut self, window: Window, start: u64, end: u64) {
+        let pages: Vec<u64> = self.pieces.iter().flat_map(|(from, to)| touched(window, start.max(*from), end.min(*to))).collect();
+        for page in pages {
+            let mut bytes = Vec::new();
+            if bytes.try_reserve_exact(PAGE_SIZE as usize).is_err() {
+                self.is_short = true;
+                return;
+            }
+            bytes.resize(PAGE_SIZE as usize, 0);
+            window.read(page, &mut bytes);
+            self.saved.insert(page, bytes);
+        }
+    }
+}
+
+/// Pages of a range that may hold anything but zeros.
+fn touched(window: Window, start: u64, end: u64) -> Vec<u64> {
+    let (mut pages, mut at, end) = (Vec::new(), window.start() + start, window.start() + end);
+    while at < end
+        && let Some(some) = memory::touched(at, end)
+    {
+        at = some.end;
+        pages.extend(some.step_by(PAGE_SIZE as usize).map(|page| page - window.start()));
+    }
+    pages
+}
+
+impl Data {
+    /// Keeps what these pieces hold now until [`end_saving`](Data::end_saving), whoever writes to
+    /// them. They are in order.
+    pub fn begin_saving(&mut self, pieces: Vec<(u64, u64)>) -> Result<(), Errno> {
+        let mut saving = Saving { pieces, saved: BTreeMap::new(), is_short: false };
+        // Pages of its own can be written to: they are few.
+        for (at, open) in &self.open {
+            saving.save(self.window, *at, at + open.size);
+        }
+        let narrowed = if saving.is_short { Err(Errno::ENOMEM) } else { self.narrow() };
+        if let Err(errno) = narrowed {
+            self.widen();
+            return Err(errno);
+        }
+        self.saving = Some(saving);
+        Ok(())
+    }
+
+    /// Lets its contents change again.
+    pub fn end_saving(&mut self) {
+        if self.saving.take().is_some() {
+            self.widen();
+        }
+    }
+
+    /// Pages of these pieces that may have held anything but zeros when they were frozen, in order.
+    pub fn frozen_pages(&self, pieces: &[(u64, u64)]) -> Vec<u64> {
+        let open = || self.open.iter().filter(|_| self.saving.is_some()).map(|(at, open)| (*at, at + open.size));
+        let closed = pieces.iter().flat_map(|(start, end)| gaps(open(), *start, *end));
+        let mut pages: Vec<u64> = closed.flat_map(|(start, end)| touched(self.window, start, end)).collect();
+        pages.extend(self.saving.iter().flat_map(|saving| saving.saved.keys()));
+        pages.sort_unstable();
+        pages.dedup();
+        pages
+    }
+
+    /// Reads what a page held when it was frozen.
+    pub fn read_frozen(&self, page: u64, into: &mut [u8]) -> Result<(), Errno> {
+        match self.saving.as_ref() {
+            Some(saving) if saving.is_short => Err(Errno::ENOMEM),
+            Some(Saving { saved, .. }) if saved.contains_key(&page) => {
+                saved.get(&page).into_iter().for_each(|bytes| into.copy_from_slice(bytes));
+                Ok(())
+            }
+            _ => self.window.read(page, into).ok_or(Errno::EFAULT),
+        }
+    }
+}
+
