@@ -7,10 +7,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::absolute::absolute;
 
@@ -37,7 +37,7 @@ enum State {
     /// Collected: perhaps a record.
     Record(Vec<u8>),
     /// Written to a file, so many bytes more; thrown away if the file is not allowed.
-    File(Option<File>, u64),
+    File(Option<Output>, u64),
     /// Brought to who waits for the answer to the command with this number.
     Answer(u64, u64),
 }
@@ -57,6 +57,47 @@ impl Answers for () {
     fn begin_part(&self, _: u64, _: u64) {}
     fn write(&self, _: u64, _: &[u8]) {}
     fn done(&self, _: u64, _: u64) {}
+}
+
+/// File that the guest hands out. It takes the place of the file before when it is whole: until
+/// then, and if it is cut off, that one stays as it was.
+struct Output {
+    file: File,
+    place: PathBuf,
+    /// Path that is written to; `None` if the file is written in its place, and when it is whole.
+    partial: Option<PathBuf>,
+}
+
+impl Output {
+    fn create(place: &Path) -> io::Result<Output> {
+        let before = fs::metadata(place).ok();
+        let place = fs::canonicalize(place).unwrap_or_else(|_| place.to_path_buf());
+        let partial = PathBuf::from(OsStr::from_bytes(&[place.as_os_str().as_bytes(), b".part"].concat()));
+        // A terminal or a pipe has no other file beside it.
+        let beside = if before.as_ref().is_none_or(|before| before.is_file()) { File::create(&partial).ok() } else { None };
+        match beside {
+            Some(file) => {
+                let output = Output { file, place, partial: Some(partial) };
+                before.map_or(Ok(()), |before| output.file.set_permissions(before.permissions()))?;
+                Ok(output)
+            }
+            None => Ok(Output { file: File::create(&place)?, place, partial: None }),
+        }
+    }
+
+    /// Puts the whole file in its place.
+    fn finish(mut self) -> io::Result<()> {
+        self.partial.take().map_or(Ok(()), |partial| fs::rename(partial, &self.place))
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(partial) = &self.partial {
+            // One that stays is in nobody's way.
+            let _ = fs::remove_file(partial);
+        }
+    }
 }
 
 /// The state machine.
@@ -156,21 +197,34 @@ impl<A: Answers> Splitter<A> {
     fn start_file(&mut self, name: PathBuf, size: u64) {
         let path = absolute(&self.directory, &name);
         let file = if let Some(place) = self.outputs.get(&path) {
-            File::create(place).map_err(|error| format!("cannot write {}: {error}", place.display()))
+            Output::create(place).map_err(|error| format!("cannot write {}: {error}", place.display()))
         } else {
             let name = name.to_string_lossy();
             Err(format!("the guest handed out a file {name:?} that the command line does not name; it was not written"))
         };
         match file {
-            Ok(file) => self.state = State::File(Some(file), size),
+            Ok(file) => self.go_on_with(Some(file), size),
             Err(message) => {
                 self.records.push(Record::Refused(message));
-                self.state = State::File(None, size);
+                self.go_on_with(None, size);
             }
         }
-        if size == 0 {
-            self.state = State::Text;
+    }
+
+    /// Goes on with a file of which `left` bytes are to come.
+    fn go_on_with(&mut self, file: Option<Output>, left: u64) {
+        if left > 0 {
+            self.state = State::File(file, left);
+            return;
         }
+        self.state = State::Text;
+        if let Some(Err(error)) = file.map(Output::finish) {
+            self.refuse(&error);
+        }
+    }
+
+    fn refuse(&mut self, error: &io::Error) {
+        self.records.push(Record::Refused(format!("cannot write a file of the guest: {error}")));
     }
 
     fn answer_part<'a>(&mut self, number: u64, left: u64, bytes: &'a [u8]) -> &'a [u8] {
@@ -181,15 +235,14 @@ impl<A: Answers> Splitter<A> {
         &bytes[count..]
     }
 
-    fn write_part<'a>(&mut self, mut file: Option<File>, left: u64, bytes: &'a [u8]) -> &'a [u8] {
+    fn write_part<'a>(&mut self, mut file: Option<Output>, left: u64, bytes: &'a [u8]) -> &'a [u8] {
         let count = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        let failure = file.as_mut().and_then(|file| file.write_all(&bytes[..count]).err());
+        let failure = file.as_mut().and_then(|output| output.file.write_all(&bytes[..count]).err());
         if let Some(error) = failure {
-            self.records.push(Record::Refused(format!("cannot write a file of the guest: {error}")));
+            self.refuse(&error);
             file = None;
         }
-        let left = left - count as u64;
-        self.state = if left == 0 { State::Text } else { State::File(file, left) };
+        self.go_on_with(file, left - count as u64);
         &bytes[count..]
     }
 }

@@ -21,7 +21,32 @@ fn a_file_is_written_where_this_machine_wants_it() {
     let path = folder.path().join("here");
     let mut splitter = Splitter::new(BTreeMap::from([("/there".into(), path.clone())]), ());
     let (_, records) = splitter.split(b"\x1b]nacre;file=/there;3\x07abc\x1b]nacre;file=/there/../there;9\x07ab");
-    assert_eq!((records, std::fs::read(&path).unwrap()), (vec![], b"ab".to_vec()));
+    // The second file is not whole yet: the first one is there.
+    assert_eq!((records, std::fs::read(&path).unwrap()), (vec![], b"abc".to_vec()));
     let (rest, said) = splitter.finish();
     assert!(rest.is_empty() && matches!(said, Some(Record::Refused(text)) if text.contains("7 bytes")));
+}
+
+#[test]
+fn a_file_that_is_cut_off_leaves_the_one_before() {
+    let folder = crate::scratch::Folder::new("records").unwrap();
+    let (path, link) = (folder.path().join("image"), folder.path().join("link"));
+    std::fs::write(&path, b"older").unwrap();
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let mut splitter = Splitter::new(BTreeMap::from([("/image".into(), link)]), ());
+    splitter.split(b"\x1b]nacre;file=/image;5\x07new");
+    // A command that is killed here finishes nothing.
+    assert_eq!(std::fs::read(&path).unwrap(), b"older");
+    drop(splitter.finish());
+    let there = || std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!((std::fs::read(&path).unwrap(), there()), (b"older".to_vec(), 2));
+    let (_, records) = splitter.split(b"\x1b]nacre;file=/image;5\x07newer");
+    assert_eq!((std::fs::read(&path).unwrap(), there(), records), (b"newer".to_vec(), 2, vec![]));
+}
+
+#[test]
+fn what_is_no_plain_file_is_written_in_its_place() {
+    let mut splitter = Splitter::new(BTreeMap::from([("/x".into(), "/dev/null".into())]), ());
+    assert_eq!(splitter.split(b"\x1b]nacre;file=/x;3\x07abc!"), (b"!".to_vec(), vec![]));
+    assert!(!std::path::Path::new("/dev/null.part").exists());
 }
