@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::bench::arguments::BenchArguments;
 use crate::boot::directory::{Changes, Directory};
 use crate::control::arguments::{EXEC_EXAMPLES, ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, MOVE_EXAMPLES, MoveArguments, PsArguments, StatsArguments, THAW_EXAMPLES};
+use crate::debian::DebianArguments;
 use crate::failure::{Outcome, STATUSES};
 use crate::lint::arguments::LintArguments;
 use crate::store;
@@ -34,6 +35,13 @@ Examples:
   nacre run trace -o t.json ls /bin        a trace that Perfetto opens
   nacre run --bare trace true              without `process`: the program cannot fork
   nacre run --timeout 5 -- sh -c 'while :; do :; done'";
+
+/// Examples that `nacre debian --help` shows.
+const DEBIAN_EXAMPLES: &str = "\
+Examples:
+  nacre debian /srv/bookworm               the smallest Debian
+  nacre debian --include gcc,git DIR       with compilers and git
+  nacre run --root /srv/bookworm bash      a shell in it";
 
 const FUZZ_EXAMPLES: &str = "\
 Examples:
@@ -92,6 +100,9 @@ pub enum Task {
     Lint(LintArguments),
     /// Write a disc (ISO, BIOS and UEFI) that boots the program
     Image(ImageArguments),
+    /// Make a directory with a Debian userland, for `run --root DIR` (by debootstrap)
+    #[command(after_help = DEBIAN_EXAMPLES)]
+    Debian(DebianArguments),
     /// Let a hostile program make random calls, and see that nothing outside it changes; or follow
     /// coverage on this machine
     #[command(after_help = FUZZ_EXAMPLES)]

@@ -12,6 +12,7 @@ mod cli;
 mod closed_output;
 mod control;
 mod disc;
+mod debian;
 mod describe;
 mod failure;
 mod fuzz;
@@ -81,6 +82,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
         Task::Lint(arguments) => lint::lint(&tree, arguments),
         Task::Bench(arguments) => bench::bench(&tree, arguments),
         Task::Image(arguments) => disc::image(&tree, arguments),
+        Task::Debian(arguments) => debian::debian(&tree, arguments),
         Task::Fuzz(arguments) => fuzz::fuzz(&tree, arguments),
         Task::Latency(arguments) => latency::latency(&tree, arguments),
         _ => Ok(0),

@@ -1,4 +1,4 @@
-//! Runs cargo and tells how far it is: a first build takes minutes.
+//! Tells how far long work is. Runs cargo and does so: a first build takes minutes.
 
 use std::io::{self, IsTerminal, Read};
 use std::process::{Command, Stdio};
@@ -17,7 +17,7 @@ pub fn run(mut command: Command, what: &str) -> Outcome<()> {
     command.env("CARGO_TERM_PROGRESS_WHEN", "always").env("CARGO_TERM_PROGRESS_WIDTH", "200").env("CARGO_TERM_COLOR", "never");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().context(Class::Machine, || format!("cannot start {}", program.display()))?;
-    let mut teller = Teller::new(what);
+    let mut teller = Teller::new("building", "built", what);
     let said = child.stderr.take().map(|mut pipe| follow(&mut pipe, &mut teller)).unwrap_or_default();
     let status = child.wait().context(Class::Internal, || format!("cannot wait for {}", program.display()))?;
     teller.finish(status.success());
@@ -58,8 +58,10 @@ fn progress(text: &str) -> Option<String> {
     Some(names.map_or(format!("{done} of {all}"), |name| format!("{done} of {all}, {name}")))
 }
 
-/// Tells a person how far a build is: on a terminal in one line, elsewhere in a line now and then.
-struct Teller {
+/// Tells a person how far some work is: on a terminal in one line, elsewhere in a line now and then.
+pub struct Teller {
+    /// The work while it goes on, and afterwards.
+    verbs: [&'static str; 2],
     what: String,
     is_terminal: bool,
     started: Instant,
@@ -67,25 +69,29 @@ struct Teller {
 }
 
 impl Teller {
-    fn new(what: &str) -> Teller {
-        Teller { what: what.to_string(), is_terminal: io::stderr().is_terminal(), started: Instant::now(), told: Instant::now() }
+    /// Begins to tell of work on `what`; the verbs say what is done, and what was done.
+    pub fn new(does: &'static str, did: &'static str, what: &str) -> Teller {
+        Teller { verbs: [does, did], what: what.to_string(), is_terminal: io::stderr().is_terminal(), started: Instant::now(), told: Instant::now() }
     }
 
-    fn tell(&mut self, progress: &str) {
+    /// Tells how far it is.
+    pub fn tell(&mut self, progress: &str) {
+        let [does, _] = self.verbs;
         if self.is_terminal {
-            eprint!("\r\x1b[Knacre: building {}: {progress}", self.what);
+            eprint!("\r\x1b[Knacre: {does} {}: {progress}", self.what);
         } else if self.told.elapsed() >= PAUSE {
-            eprintln!("nacre: building {}: {progress}", self.what);
+            eprintln!("nacre: {does} {}: {progress}", self.what);
             self.told = Instant::now();
         }
     }
 
-    fn finish(&self, succeeded: bool) {
+    /// Tells that it is over, if it was long.
+    pub fn finish(&self, succeeded: bool) {
         if self.is_terminal {
             eprint!("\r\x1b[K");
         }
         if succeeded && self.started.elapsed() >= PAUSE {
-            eprintln!("nacre: built {} in {} s", self.what, self.started.elapsed().as_secs());
+            eprintln!("nacre: {} {} in {} s", self.verbs[1], self.what, self.started.elapsed().as_secs());
         }
     }
 }
@@ -104,7 +110,7 @@ mod tests {
     #[test]
     fn what_the_compiler_says_is_kept() {
         let text = "   Compiling x\n    Building [=>  ] 1/2: x\rerror: no\n    Building [=>  ] 1/2: x\r  --> here";
-        let mut teller = Teller::new("x");
+        let mut teller = Teller::new("building", "built", "x");
         assert_eq!(follow(&mut text.as_bytes(), &mut teller), "   Compiling x\nerror: no\n  --> here");
     }
 }
