@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::bench::arguments::BenchArguments;
-use crate::boot::directory::{Changes, Directory};
+use crate::boot::directory::{Directory, RootArguments};
 use crate::control::arguments::{EXEC_EXAMPLES, ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, MOVE_EXAMPLES, MoveArguments, PsArguments, StatsArguments, THAW_EXAMPLES};
 use crate::debian::DebianArguments;
-use crate::failure::{Outcome, STATUSES};
+use crate::failure::STATUSES;
 use crate::lint::arguments::LintArguments;
 use crate::store;
 
@@ -252,28 +252,13 @@ pub struct RunArguments {
     /// input, instead of starting a program
     #[arg(long, value_name = "IMAGE")]
     pub warm: Option<PathBuf>,
-    /// Take DIR of this machine for the guest's root directory, as it is: what the guest changes
-    /// there is changed here. /dev, /proc, /run, /sys and /tmp are the guest's own
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["root_overlay", "root_ro", "warm"])]
-    pub root: Option<PathBuf>,
-    /// Take DIR as --root does, and keep what the guest changes in its memory, to be gone with it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["root_ro", "warm"])]
-    pub root_overlay: Option<PathBuf>,
-    /// Take DIR as --root does, and refuse what the guest would change there
-    #[arg(long, value_name = "DIR", conflicts_with = "warm")]
-    pub root_ro: Option<PathBuf>,
+    #[command(flatten)]
+    pub directory: RootArguments,
     #[command(flatten)]
     pub guest: GuestArguments,
 }
 
 impl RunArguments {
-    /// The directory of this machine that is the guest's root directory, if one is named.
-    pub fn directory(&self) -> Outcome<Option<Directory>> {
-        let named = self.root.iter().map(|path| (path, Changes::Passed));
-        let named = named.chain(self.root_overlay.iter().map(|path| (path, Changes::Kept))).chain(self.root_ro.iter().map(|path| (path, Changes::Refused)));
-        named.map(|(path, changes)| Directory::open(path, changes)).next().transpose()
-    }
-
     /// The run of `checkpoint` that this is, if it starts from an image.
     pub fn from_image(mut self) -> RunArguments {
         if let Some(image) = self.warm.take() {
@@ -286,9 +271,9 @@ impl RunArguments {
     }
 }
 
-/// Arguments of `thaw`.
-#[derive(Args, Debug)]
-pub struct ThawArguments {
+/// The machine that an environment goes on in, for `thaw` and `receive`.
+#[derive(Args, Clone, Debug)]
+pub struct NewMachine {
     #[command(flatten)]
     pub machine: MachineArguments,
     /// Name by which `ps`, `exec`, `freeze` and `kill` find the machine (default: one that is made
@@ -298,6 +283,22 @@ pub struct ThawArguments {
     /// Put a file or directory of this machine into the guest, at PATH, as `run` does
     #[arg(short, long = "file", value_name = "HOST[:PATH]")]
     pub files: Vec<String>,
+}
+
+impl NewMachine {
+    /// The run of `checkpoint` that goes on with an image.
+    fn thaw(&self, image: &Path) -> RunArguments {
+        let command = ["checkpoint".into(), "--thaw".into(), image.as_os_str().to_os_string()];
+        let guest = GuestArguments { files: self.files.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
+        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, directory: RootArguments::default(), guest }
+    }
+}
+
+/// Arguments of `thaw`.
+#[derive(Args, Debug)]
+pub struct ThawArguments {
+    #[command(flatten)]
+    pub new: NewMachine,
     /// The image
     #[arg(value_name = "IMAGE")]
     pub image: PathBuf,
@@ -306,9 +307,7 @@ pub struct ThawArguments {
 impl ThawArguments {
     /// The run of `checkpoint` that this is.
     pub fn as_run(&self) -> RunArguments {
-        let command = ["checkpoint".into(), "--thaw".into(), self.image.clone().into_os_string()];
-        let guest = GuestArguments { files: self.files.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
-        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, root: None, root_overlay: None, root_ro: None, guest }
+        self.new.thaw(&self.image)
     }
 }
 
@@ -316,13 +315,7 @@ impl ThawArguments {
 #[derive(Args, Debug)]
 pub struct ReceiveArguments {
     #[command(flatten)]
-    pub machine: MachineArguments,
-    /// Name by which other commands find the machine (default: one that is made up)
-    #[arg(long, value_name = "NAME", value_parser = crate::control::names::checked)]
-    pub name: Option<String>,
-    /// Put a file or directory of this machine into the guest, at PATH, as `run` does
-    #[arg(short, long = "file", value_name = "HOST[:PATH]")]
-    pub files: Vec<String>,
+    pub new: NewMachine,
     /// The path of a socket, with a '/' in it, or HOST:PORT; :PORT is one of 127.0.0.1
     #[arg(value_name = "ADDRESS")]
     pub address: String,
@@ -331,8 +324,7 @@ pub struct ReceiveArguments {
 impl ReceiveArguments {
     /// The run of `checkpoint` that goes on with this image, once it is told to.
     pub fn as_run(&self, image: &Path, name: &str) -> RunArguments {
-        let (machine, name, files) = (self.machine.clone(), Some(name.to_string()), self.files.clone());
-        let mut run = ThawArguments { machine, name, files, image: image.to_path_buf() }.as_run();
+        let mut run = NewMachine { name: Some(name.to_string()), ..self.new.clone() }.thaw(image);
         run.guest.command.push("--hold".into());
         run
     }

@@ -58,7 +58,8 @@ fn progress(text: &str) -> Option<String> {
     Some(names.map_or(format!("{done} of {all}"), |name| format!("{done} of {all}, {name}")))
 }
 
-/// Tells a person how far some work is: on a terminal in one line, elsewhere in a line now and then.
+/// Tells a person how far some work is: on a terminal in one line, elsewhere in a line now and
+/// then.
 pub struct Teller {
     /// The work while it goes on, and afterwards.
     verbs: [&'static str; 2],

@@ -39,7 +39,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let here = std::env::current_dir().context(Class::Internal, || "cannot find the current directory".to_string())?;
     let mut outputs: BTreeMap<PathBuf, PathBuf> = arguments.outputs.iter().map(|named| named.paths(&here)).collect();
     let left = outputs.keys().cloned().collect();
-    let directory = arguments.directory()?;
+    let directory = arguments.directory.open()?;
     check_image(&arguments.guest.command)?;
     let guest = GuestArguments { seed, root: directory.clone(), starts_here: true, memory: Some(arguments.machine.memory), outputs: left, ..arguments.guest.clone() };
     let guest = Guest::compose(products, &guest, &facts)?;

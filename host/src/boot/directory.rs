@@ -6,6 +6,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use clap::Args;
+
 use super::files::{Files, MAX_LINKS};
 use super::program::is_executable;
 use crate::failure::{Class, Context, Failure, Outcome};
@@ -25,6 +27,30 @@ pub enum Changes {
     Refused,
     /// Passed to this machine's files.
     Passed,
+}
+
+/// Options that name the directory.
+#[derive(Args, Clone, Debug, Default)]
+pub struct RootArguments {
+    /// Take DIR of this machine for the guest's root directory, as it is: what the guest changes
+    /// there is changed here. /dev, /proc, /run, /sys and /tmp are the guest's own
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["root_overlay", "root_ro", "warm"])]
+    pub root: Option<PathBuf>,
+    /// Take DIR as --root does, and keep what the guest changes in its memory, to be gone with it
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["root_ro", "warm"])]
+    pub root_overlay: Option<PathBuf>,
+    /// Take DIR as --root does, and refuse what the guest would change there
+    #[arg(long, value_name = "DIR", conflicts_with = "warm")]
+    pub root_ro: Option<PathBuf>,
+}
+
+impl RootArguments {
+    /// The directory, if one is named.
+    pub fn open(&self) -> Outcome<Option<Directory>> {
+        let all = [(&self.root, Changes::Passed), (&self.root_overlay, Changes::Kept), (&self.root_ro, Changes::Refused)];
+        let named = all.into_iter().find_map(|(path, changes)| Some((path.as_ref()?, changes)));
+        named.map(|(path, changes)| Directory::open(path, changes)).transpose()
+    }
 }
 
 /// The directory.

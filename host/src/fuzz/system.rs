@@ -26,9 +26,7 @@ pub fn fuzz(tree: &Tree, arguments: &FuzzArguments) -> Outcome<i32> {
         name: None,
         outputs: Vec::new(),
         warm: None,
-        root: None,
-        root_overlay: None,
-        root_ro: None,
+        directory: Default::default(),
         guest: GuestArguments { bare: true, command, ..GuestArguments::default() },
     };
     run_products(&products, &run)

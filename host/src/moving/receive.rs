@@ -35,7 +35,7 @@ pub fn receive(tree: &Tree, arguments: &ReceiveArguments) -> Outcome<i32> {
     let address = Address::read(&arguments.address).map_err(|why| Failure::new(Class::Usage, why))?;
     let folder = Folder::new("receive")?;
     let path = folder.path().join("image");
-    let name = arguments.name.clone().unwrap_or_else(|| names::made_up("received"));
+    let name = arguments.new.name.clone().unwrap_or_else(|| names::made_up("received"));
     let run = arguments.as_run(&path, &name);
     // What is stale is built before anything stands still.
     let products = builds::ensure_for(tree, &run.guest.command)?;
@@ -44,7 +44,7 @@ pub fn receive(tree: &Tree, arguments: &ReceiveArguments) -> Outcome<i32> {
         eprintln!("nacre: whoever reaches {} can send an environment, which is neither encrypted nor authenticated", door.shown());
     }
     eprintln!("nacre: waits for an environment at {}", door.shown());
-    let link = wait(&door, &path, arguments.machine.memory)?;
+    let link = wait(&door, &path, arguments.new.machine.memory)?;
     drop(door);
     let (is_over, over) = channel::<()>();
     let kept = PathBuf::from(format!("{name}.image"));
