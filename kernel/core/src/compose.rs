@@ -190,9 +190,10 @@ impl<M: Machine> Kernel<M> {
         let size = self.largest_page(address, &meaning, kind);
         let mask = size.bytes() - 1;
         let leaf = Leaf { physical: Physical(meaning.physical.0 & !mask), kind, rights: meaning.rights, size };
-        self.table_enter(space, address & !mask, leaf);
-        // Not after a long way: all of it is one stretch without interrupts.
-        if size == PageSize::Small && kind == LeafKind::Memory && self.followed.get() < MAX_WORK && meaning.below.saturating_add(meaning.above) > PAGE_SIZE {
+        let had_room = self.table_enter(space, address & !mask, leaf);
+        // Not after a long way: all of it is one stretch without interrupts. Nor where tables are so
+        // few that the next page of the same call takes these away: the call would never end.
+        if had_room && size == PageSize::Small && kind == LeafKind::Memory && self.followed.get() < MAX_WORK && meaning.below.saturating_add(meaning.above) > PAGE_SIZE {
             let cleared = self.fill_around(space, address, &meaning, needed);
             self.work_followed(AROUND_WORK + cleared * ZERO_WORK);
         }
@@ -262,10 +263,13 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// Enters a page into the tables of a space, all of which go first if no table is left for it.
+    /// Returns true if one was left.
     #[inline(always)]
-    pub(crate) fn table_enter(&self, space: Space<'_>, address: u64, leaf: Leaf) {
+    pub(crate) fn table_enter(&self, space: Space<'_>, address: u64, leaf: Leaf) -> bool {
         let pool = Pool { kernel: self, space };
-        let over_table = self.machine.table_enter(space.root(), address, leaf, &pool).unwrap_or_else(|_| {
+        let entered = self.machine.table_enter(space.root(), address, leaf, &pool);
+        let had_room = entered.is_ok();
+        let over_table = entered.unwrap_or_else(|_| {
             self.pool_reset(space);
             // A pool has at least a root and one table of each lower level, so this succeeds.
             self.machine.table_enter(space.root(), address, leaf, &pool).unwrap_or(false)
@@ -275,6 +279,7 @@ impl<M: Machine> Kernel<M> {
         if over_table && space.is_in_use() {
             self.machine.translations_flush(space.active(), space.root(), address, address + leaf.size.bytes());
         }
+        had_room
     }
 
     pub(crate) fn largest_page(&self, address: u64, meaning: &Translation, kind: LeafKind) -> PageSize {

@@ -7,9 +7,11 @@ use crate::support::machine::RAM_START;
 use crate::support::world::{CODE, RAM, World};
 use crate::support::{Random, check};
 use nacre_abi::state::{MappingState, RegionState};
-use nacre_abi::{Call, Code, PAGE_SIZE, Rights, Status};
+use nacre_abi::message::{Info, RECEIVE_ONLY};
+use nacre_abi::object::TargetType;
+use nacre_abi::{Call, Code, PAGE_SIZE, Rights, Status, environment};
 use nacre_core::machine::{Physical, thread_page::register};
-use nacre_core::object::Thread;
+use nacre_core::object::{Reference, Thread};
 use std::cell::Cell;
 
 const SPACES: usize = 4;
@@ -364,4 +366,47 @@ fn composition_is_as_the_model_says() {
             }
         }
     }
+}
+
+#[test]
+fn a_reply_comes_whole_though_the_clients_tables_are_few() {
+    const SIZE: u64 = 3 * PAGE_SIZE;
+    /// Addresses of buffer, descriptor and slot: no two have a table in common, and the buffer lies
+    /// across a border of tables of all levels.
+    const PLACES: [u64; 3] = [0x80_0000_0000 - PAGE_SIZE, 0x200_0000_0000, 0x300_0000_0000];
+    let world = World::new(1);
+    world.map_ram();
+    let (port, source, descriptors) = (world.page(), world.pages(3), world.page());
+    let memory = [world.pages(3), world.page(), world.page()];
+    world.ok(Call::PortCreate, &[port, 0, 0]);
+    let space = world.make_space(5, 0);
+    let mappings = world.page();
+    for (number, (place, memory)) in PLACES.into_iter().zip(memory).enumerate() {
+        let size = if number == 0 { SIZE } else { PAGE_SIZE };
+        let arguments = [mappings + 128 * number as u64, space, place, size, environment::PHYSICAL, world.physical(memory).0, Rights::ALL.0];
+        world.ok(Call::MappingCreate, &arguments);
+    }
+    world.write(memory[1], &[0, 0, PLACES[0], SIZE, 0, 0, PLACES[1] + 64, 1, PLACES[2]]);
+    world.write(descriptors, &[source, SIZE, 0, 0, descriptors + 64, 1, 0, 0, port + 128]);
+    (0..SIZE / 8).for_each(|word| world.write(source + 8 * word, &[word + 1]));
+    for slot in [port + 128, memory[2] + 64] {
+        world.ok(Call::ReferenceCreate, &[slot]);
+        world.ok(Call::PortReference, &[port, slot, 1]);
+    }
+    let client = world.make_thread(space);
+    world.prepare(world.thread(world.physical(client)), Call::IpcCall, &[PLACES[2] + 64, 0, 0, 0, 0, 0, 0, 0, PLACES[1] | RECEIVE_ONLY]);
+    world.ok(Call::ThreadStart, &[client]);
+    let root = world.running(0).expect("root").at;
+    world.call_on(0, Call::IpcReceive, &[port]);
+    while world.running(0).map(|thread| thread.at) != Some(root) {
+        world.enter(0);
+    }
+    world.ok(Call::IpcReply, &[0, 0, 0, 0, 0, 0, 0, 0, descriptors]);
+    let client = world.thread(world.physical(client));
+    assert_eq!(Status(client.register(register::RAX)), Status::OK);
+    let info = Info(client.register(register::INFO));
+    assert_eq!((info.bytes(), info.references()), (SIZE, 1));
+    assert!((0..SIZE / 8).all(|word| world.read(memory[0] + 8 * word) == word + 1));
+    assert_eq!(Reference::new(world.machine(), world.physical(memory[2])).kind(), TargetType::Port as u64);
+    check(&world);
 }
