@@ -68,10 +68,12 @@ impl Process {
         self.received(result, waiting)
     }
 
-    /// Calls so that no byte of the answer is lost, though pages of the program go meanwhile. Of
-    /// memory that another thread has unmapped nothing is written.
+    /// Calls so that no byte of the answer is lost, though pages of the program go meanwhile: a
+    /// pager puts them away, or another thread empties them or maps others. The answer is received
+    /// in memory that stays. Of memory that another thread has unmapped nothing is written.
     fn landed(&mut self, buffers: Buffers<'_>, call: impl FnOnce(&mut Process, Buffers<'_>) -> Result<Received, Status>) -> Result<Received, Status> {
-        if buffers.bytes.is_empty() || !landing::is_needed() {
+        let others_run = self.lock.is_some() && !self.threads.is_first_alone();
+        if buffers.bytes.is_empty() || !(others_run || landing::is_needed()) {
             return call(self, buffers);
         }
         let process = core::cell::RefCell::new(self);
