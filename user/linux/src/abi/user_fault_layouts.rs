@@ -34,8 +34,21 @@ pub const FEATURE_SIGNAL: u64 = 1 << 7;
 pub const FEATURE_THREAD: u64 = 1 << 8;
 /// `UFFD_FEATURE_EXACT_ADDRESS`.
 pub const FEATURE_ADDRESS: u64 = 1 << 11;
+/// `UFFD_FEATURE_EVENT_REMAP`: an area moves, and stays registered.
+pub const FEATURE_MOVED: u64 = 1 << 2;
+/// `UFFD_FEATURE_EVENT_REMOVE`: pages of an area are emptied.
+pub const FEATURE_EMPTIED: u64 = 1 << 3;
+/// `UFFD_FEATURE_EVENT_UNMAP`: an area, or a part of it, goes.
+pub const FEATURE_UNMAPPED: u64 = 1 << 6;
 /// Features that there are.
-pub const FEATURES: u64 = FEATURE_PROTECT | FEATURE_SIGNAL | FEATURE_THREAD | FEATURE_ADDRESS;
+pub const FEATURES: u64 = FEATURE_PROTECT | FEATURE_MOVED | FEATURE_EMPTIED | FEATURE_UNMAPPED | FEATURE_SIGNAL | FEATURE_THREAD | FEATURE_ADDRESS;
+
+/// Kind of the message that an area has moved: from, to, size.
+pub const EVENT_MOVED: u8 = 0x14;
+/// Kind of the message that pages are emptied: start, end.
+pub const EVENT_EMPTIED: u8 = 0x15;
+/// Kind of the message that an area has gone: start, end.
+pub const EVENT_UNMAPPED: u8 = 0x16;
 
 /// Mode of `REGISTER`: missing pages are told.
 pub const MODE_MISSING: u64 = 1;
@@ -65,5 +78,15 @@ pub fn message(flags: u64, address: u64, thread: u64) -> [u8; MESSAGE] {
     bytes[8..16].copy_from_slice(&flags.to_le_bytes());
     bytes[16..24].copy_from_slice(&address.to_le_bytes());
     bytes[24..28].copy_from_slice(&(thread as u32).to_le_bytes());
+    bytes
+}
+
+/// The message of a change.
+pub fn event(kind: u8, words: [u64; 3]) -> [u8; MESSAGE] {
+    let mut bytes = [0; MESSAGE];
+    bytes[0] = kind;
+    for (place, word) in bytes[8..].chunks_exact_mut(8).zip(words) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
     bytes
 }

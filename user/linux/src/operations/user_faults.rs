@@ -6,14 +6,16 @@
 
 use crate::abi::errno::{EAGAIN, EFAULT, EINVAL, Errno};
 use crate::abi::signal_info::Info;
+use crate::abi::user_fault_layouts as layout;
 use crate::abi::user_fault_layouts::{FAULT_PROTECTED, FAULT_WRITE, FEATURE_ADDRESS, FEATURE_SIGNAL, FEATURE_THREAD, MESSAGE, message};
 use crate::process::Process;
 use crate::state::files::in_process_file::UserFaultFile;
 use crate::state::files::open_file::OpenFile;
-use crate::state::memory::registered::Lacking;
+use crate::state::memory::registered::{Event, Lacking, Registered};
 use crate::state::memory::user_faults as memory_faults;
 use crate::state::threads::awaited_page::AwaitedPage;
 use alloc::rc::Rc;
+use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
 
 const SIGBUS: u64 = 7;
@@ -125,7 +127,53 @@ fn next(process: &Process, file: u64) -> Option<usize> {
 
 /// Returns true if the file has something to tell.
 pub fn is_ready(process: &Process, file: UserFaultFile) -> bool {
-    next(process, file.number).is_some()
+    next(process, file.number).is_some() || process.memory.faults.events.iter().any(|event| event.file == file.number)
+}
+
+/// A part of registered memory, and the file that is told of it.
+pub type Told = (u64, u64, Registered);
+
+/// Registered parts of a range whose files want to hear of a kind of change.
+pub fn told_of(process: &Process, start: u64, end: u64, feature: u64) -> Vec<Told> {
+    if !process.memory.faults.any() {
+        return Vec::new();
+    }
+    let wants = |registered: &Registered| file_of(process, registered.file).is_some_and(|file| file.features.unwrap_or(0) & feature != 0);
+    process.memory.registered_in(start, end).into_iter().filter(|(_, _, registered)| wants(registered)).collect()
+}
+
+/// Tells files of a change, and waits until they were read, or a signal comes.
+pub fn tell(process: &mut Process, kind: u8, told: impl Iterator<Item = (u64, [u64; 3])>) {
+    process.tickets += 1;
+    let (order, thread) = (process.tickets, process.caller);
+    process.memory.faults.events.extend(told.map(|(file, words)| Event { file, order, kind, words, thread }));
+    let is_untold = |process: &Process| process.memory.faults.events.iter().any(|event| event.order == order);
+    if !is_untold(process) {
+        return;
+    }
+    process.pipe_changed();
+    while process.lock.is_some() && is_untold(process) && !process.is_interrupted() {
+        process.sleep(nacre_sys::FOREVER);
+    }
+}
+
+/// Tells of parts by their first address and their end.
+pub fn tell_parts(process: &mut Process, kind: u8, told: &[Told]) {
+    if !told.is_empty() {
+        tell(process, kind, told.iter().map(|(start, end, registered)| (registered.file, [*start, *end, 0])));
+    }
+}
+
+/// Takes the next event of a file, if it came before the thread that waits longest for a page.
+fn take_event(process: &mut Process, file: u64) -> Option<Event> {
+    let first = next(process, file).and_then(|index| process.threads.get_mut(index)?.awaits_page).map_or(u64::MAX, |awaited| awaited.order);
+    let events = &mut process.memory.faults.events;
+    let at = events.iter().position(|event| event.file == file && event.order < first)?;
+    let event = events.remove(at)?;
+    if let Some(thread) = process.threads.get_mut(event.thread) {
+        thread.block.wake();
+    }
+    Some(event)
 }
 
 /// Reads messages. `EAGAIN`: there is none.
@@ -136,6 +184,11 @@ pub fn read(process: &mut Process, file: UserFaultFile, into: &mut [u8]) -> Resu
     }
     let mut done = 0;
     for place in into.chunks_exact_mut(MESSAGE) {
+        if let Some(event) = take_event(process, file.number) {
+            place.copy_from_slice(&layout::event(event.kind, event.words));
+            done += MESSAGE;
+            continue;
+        }
         let Some(thread) = next(process, file.number).and_then(|index| process.threads.get_mut(index)) else { break };
         let number = if features & FEATURE_THREAD != 0 { thread.number } else { 0 };
         if let Some(awaited) = &mut thread.awaits_page {
@@ -154,5 +207,6 @@ pub fn closed(process: &mut Process, file: &Rc<OpenFile>) {
         // What cannot be shown now is shown when it is touched.
         let _ = memory_faults::unregister(&mut process.memory, 0, nacre_abi::USER_END, Some(number));
         wake(process, number, 0, nacre_abi::USER_END);
+        while take_event(process, number).is_some() {}
     }
 }

@@ -2,8 +2,10 @@
 
 use crate::abi::errno::{Answer, EACCES, EFAULT, EINVAL, ENOMEM, Errno};
 use crate::abi::registers::Frame;
+use crate::abi::user_fault_layouts::{EVENT_EMPTIED, FEATURE_EMPTIED};
 use crate::calls::memory::mapping;
 use crate::calls::memory::memory_locks;
+use crate::operations::user_faults;
 use crate::process::Process;
 use crate::state::memory::address_map::{is_page, round_up};
 use crate::state::memory::mapped_part::{AtFork, Fill};
@@ -130,6 +132,11 @@ pub fn madvise(process: &mut Process, frame: &mut Frame) -> Answer {
     let [start, size, advice, ..] = frame.arguments();
     let advice = advice & 0xffff_ffff;
     let end = round_up(size).and_then(|size| start.checked_add(size)).filter(|_| is_page(start) && is_known(advice)).ok_or(EINVAL)?;
+    if matches!(advice, DONTNEED | FREE | DONTNEED_LOCKED) {
+        // Files hear of it first. Meanwhile others may change the map.
+        let told = user_faults::told_of(process, start, end, FEATURE_EMPTIED);
+        user_faults::tell_parts(process, EVENT_EMPTIED, &told);
+    }
     let areas = process.memory.map.from(start).take_while(|area| area.start < end);
     let parts = fallible::collect(areas.map(|area| (area.start.max(start), area.end.min(end))))?;
     let mut reached = start;

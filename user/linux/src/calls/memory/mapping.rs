@@ -3,9 +3,11 @@
 use crate::abi::errno::{Answer, EACCES, EEXIST, EFAULT, EINVAL, ENODEV, ENOMEM, ENOSYS, EOVERFLOW, EPERM, Errno};
 use crate::abi::file_flags::{S_IFCHR, S_IFMT};
 use crate::abi::registers::Frame;
+use crate::abi::user_fault_layouts::{EVENT_MOVED, EVENT_UNMAPPED, FEATURE_MOVED, FEATURE_UNMAPPED};
 use crate::calls::memory::memory_locks;
 use crate::operations::limit_checks;
 use crate::operations::paths::file_status;
+use crate::operations::user_faults as fault_files;
 use crate::process::Process;
 use crate::services::file_memory;
 use crate::services::segment::Segment;
@@ -15,6 +17,7 @@ use crate::state::memory::residence;
 use crate::state::memory::user_faults;
 use crate::state::memory::mapped_part::{Fill, HIGHEST, LOWEST, effective};
 use alloc::rc::Rc;
+use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
 
 const MAP_PRIVATE: u64 = 2;
@@ -25,6 +28,8 @@ const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
 const MAP_32BIT: u64 = 0x40;
 const MAP_LOCKED: u64 = 0x2000;
 const MAP_NORESERVE: u64 = 0x4000;
+const MAP_POPULATE: u64 = 0x8000;
+const MAP_NONBLOCK: u64 = 0x1_0000;
 /// Bytes of memory that every pool has: less is taken as usual, though `MAP_NORESERVE` is given.
 const PROMISED: u64 = 0x10_0000;
 /// Areas from this size on may be larger than the memory that there is.
@@ -79,8 +84,17 @@ pub fn mmap(process: &mut Process, frame: &mut Frame) -> Answer {
     let [_, size, _, flags, ..] = frame.arguments();
     let is_locked = flags & MAP_LOCKED != 0;
     memory_locks::check_locked(process, size, is_locked)?;
+    let replaced = match flags & MAP_FIXED {
+        0 => Vec::new(),
+        _ => fault_files::told_of(process, frame.arguments()[0], frame.arguments()[0].saturating_add(size), FEATURE_UNMAPPED),
+    };
     let start = map(process, frame)?;
-    memory_locks::lock_mapped(process, start, start + round_up(size).unwrap_or(0), is_locked);
+    fault_files::tell_parts(process, EVENT_UNMAPPED, &replaced);
+    let end = start + round_up(size).unwrap_or(0);
+    memory_locks::lock_mapped(process, start, end, is_locked);
+    if flags & (MAP_POPULATE | MAP_NONBLOCK) == MAP_POPULATE {
+        memory_locks::bring(process, start, end);
+    }
     Ok(start)
 }
 
@@ -138,8 +152,13 @@ fn map_anonymous(process: &mut Process, address: u64, size: u64, flags: u64, rig
         process.memory.reserve(start, size)?;
     } else if flags & MAP_NORESERVE != 0 && size > PROMISED {
         process.memory.add_overcommitted(start, size, rights)?;
-    } else {
-        process.memory.add(&mut process.services, start, size, rights)?;
+    } else if let Err(error) = process.memory.add(&mut process.services, start, size, rights) {
+        // So much memory is seldom used whole: as on Linux, it is refused only if it is more than all
+        // that there is. Less is refused, as C programs expect.
+        if size < LARGE || size > process.services.memory_status().map_or(0, |(limit, _)| limit) {
+            return Err(error);
+        }
+        process.memory.add_overcommitted(start, size, rights)?;
     }
     if size >= LARGE {
         // A program that touches more than there is ends by `SIGKILL`. Without memory for a
@@ -259,7 +278,9 @@ pub fn munmap(process: &mut Process, frame: &mut Frame) -> Answer {
     if end == address || end > nacre_abi::USER_END {
         return Err(EINVAL);
     }
+    let told = fault_files::told_of(process, address, end, FEATURE_UNMAPPED);
     process.memory.remove(address, end)?;
+    fault_files::tell_parts(process, EVENT_UNMAPPED, &told);
     Ok(0)
 }
 
@@ -324,11 +345,20 @@ pub fn mremap(process: &mut Process, frame: &mut Frame) -> Answer {
 
 /// Puts fresh memory behind where the mapping will be, then moves it there.
 fn move_mapping(process: &mut Process, [start, size, new_size]: [u64; 3], rights: Rights, to: u64) -> Answer {
+    let moved = fault_files::told_of(process, start, start + size, FEATURE_MOVED);
     user_faults::unregister(&mut process.memory, start, start + size, None)?;
     if new_size > size {
         process.memory.add(&mut process.services, to + size, new_size - size, rights)?;
     }
     process.memory.move_range(start, start + size, to)?;
+    for (from, end, registered) in &moved {
+        // What lies behind the end of the old area is part of the new one.
+        let end = if *end == start + size { to + new_size } else { to + (end - start) };
+        user_faults::register(&mut process.memory, to + (from - start), end, *registered)?;
+    }
+    if let Some((_, _, registered)) = moved.first() {
+        fault_files::tell(process, EVENT_MOVED, [(registered.file, [start, to, size])].into_iter());
+    }
     Ok(to)
 }
 

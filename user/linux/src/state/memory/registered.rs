@@ -1,5 +1,6 @@
 //! Areas whose faults a user-fault file is told of, and what a call lacks of them.
 
+use alloc::collections::VecDeque;
 use core::cell::Cell;
 use nacre_abi::Rights;
 
@@ -41,6 +42,21 @@ pub struct Lacking {
     pub is_protected: bool,
 }
 
+/// A change of the map that a user-fault file is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Number of the file.
+    pub file: u64,
+    /// Number of the change: what came first is told first.
+    pub order: u64,
+    /// Kind of the message.
+    pub kind: u8,
+    /// Words of the message.
+    pub words: [u64; 3],
+    /// Index of the thread that waits until the file is read.
+    pub thread: usize,
+}
+
 /// State of registered areas as a whole.
 #[derive(Default)]
 pub struct Faults {
@@ -48,6 +64,8 @@ pub struct Faults {
     pub(super) any: bool,
     /// Page that a call lacked last.
     pub(super) awaited: Cell<Option<Lacking>>,
+    /// Changes that files are to be told of.
+    pub events: VecDeque<Event>,
 }
 
 impl Faults {

@@ -144,6 +144,16 @@ impl Memory {
         Err(EAWAITS_PAGE)
     }
 
+    /// Registered parts of a range: first address, end, and what is told.
+    pub fn registered_in(&self, start: u64, end: u64) -> Vec<(u64, u64, Registered)> {
+        let areas = self.map.from(start).take_while(|area| area.start < end);
+        let told = |area: &Area<Fill>| match &area.backing {
+            Fill::Own(part) => Some((area.start.max(start), area.end.min(end), part.registered?)),
+            _ => None,
+        };
+        areas.filter_map(told).collect()
+    }
+
     /// Areas of a range, which may have gaps, as first and last address.
     fn areas_in(&self, start: u64, end: u64) -> Result<Vec<(u64, u64)>, Errno> {
         let areas = self.map.from(start).take_while(|area| area.start < end);
