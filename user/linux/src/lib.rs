@@ -37,6 +37,7 @@ mod abi {
 #[allow(unsafe_code)]
 mod raw {
     pub mod global;
+    pub mod guarded_touch;
     pub mod memory_words;
     pub mod thread_area;
     pub mod thread_block;

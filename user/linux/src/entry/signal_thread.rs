@@ -11,6 +11,7 @@ use crate::operations::user_faults::{self, Outcome};
 use crate::process::{Process, lock};
 use crate::process::end::end_by_signal;
 use crate::process::signal_thread::{SETTLE, SIGNALS};
+use crate::raw::guarded_touch;
 use crate::raw::thread_position::{Place, place, signal_entry};
 use crate::state::files::watch::FILES;
 use crate::state::memory::mapped_part::MAX_LATE;
@@ -75,6 +76,9 @@ fn exception(request: &mut Request<'_>) {
     let [kind, error, address, instruction, ..] = request.words();
     let words: Vec<u64> = request.bytes().chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect();
     let state = words.try_into().ok().map(ThreadState::from_words);
+    if let Some((state, rip)) = state.as_ref().and_then(|state| Some((state, guarded_touch::failed(state.rip)?))) {
+        return resume(request, &ThreadState { rip, ..state.clone() });
+    }
     if let Some(state) = state.as_ref().filter(|state| place(state.rip) != Place::Program) {
         // The library itself failed, and may have the lock: what it was about cannot be finished.
         // Most likely a file was cut off under shared memory that a call was given.
@@ -114,7 +118,12 @@ fn exception(request: &mut Request<'_>) {
         let _ = lock::with_process(NOBODY, |process| end_by_signal(process, SIGSEGV));
         return;
     };
-    let bytes: Vec<u8> = next.to_words().iter().flat_map(|word| word.to_le_bytes()).collect();
+    resume(request, &next);
+}
+
+/// Lets the thread of an exception go on in a state.
+fn resume(request: &mut Request<'_>, state: &ThreadState) {
+    let bytes: Vec<u8> = state.to_words().iter().flat_map(|word| word.to_le_bytes()).collect();
     request.put(&bytes);
     request.answer(fault::RESUME, [0; 6]);
 }

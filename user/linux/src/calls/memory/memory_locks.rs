@@ -3,12 +3,14 @@
 
 use crate::abi::errno::{Answer, EAGAIN, EINVAL, ENOMEM, EPERM, Errno};
 use crate::abi::registers::Frame;
+use crate::abi::signal_numbers::SIGKILL;
 use crate::process::Process;
+use crate::process::end::end_by_signal;
 use crate::state::capabilities::MEMORY_LOCKS;
 use crate::state::memory::address_map::round_up;
 use crate::state::memory::locked_pages::Locked;
 use crate::state::memory::residence;
-use nacre_abi::PAGE_SIZE;
+use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_rt::fallible;
 
 const CURRENT: u64 = 1;
@@ -59,10 +61,13 @@ pub fn mlock(process: &mut Process, frame: &mut Frame) -> Answer {
     lock(process, frame, false)
 }
 
-/// Brings pages of a range that nobody has touched.
+/// Brings pages of a range that nobody has touched. If there is no memory for them, the process
+/// ends by `SIGKILL`, as it does when it touches them itself.
 pub fn bring(process: &mut Process, start: u64, end: u64) {
     for (start, end) in residence::own_parts(&process.memory, start, end) {
-        process.memory.touch(start, end - start);
+        if process.memory.touch(start, end - start).is_err() && process.memory.is_short_at(start, Rights::READ) {
+            end_by_signal(process, SIGKILL);
+        }
     }
 }
 
@@ -74,12 +79,14 @@ fn lock(process: &mut Process, frame: &Frame, is_later: bool) -> Answer {
         return Err(ENOMEM);
     }
     let reached = reach(process, start, end);
+    // The memory's server knows how much it may keep: it is asked before anything comes.
+    process.memory.pin(start, reached, is_later)?;
+    process.memory.locked.add(start, reached);
     if !is_later {
         bring(process, start, reached);
     }
-    process.memory.pin(start, reached, is_later)?;
-    process.memory.locked.add(start, reached);
-    if reached == end { Ok(0) } else { Err(ENOMEM) }
+    let all_come = is_later || process.memory.map.from(start).take_while(|area| area.start < reached).all(|area| area.rights != Rights::NONE);
+    if reached == end && all_come { Ok(0) } else { Err(ENOMEM) }
 }
 
 /// `mlock2(address, size, flags)`.
@@ -140,6 +147,9 @@ pub fn lock_mapped(process: &mut Process, start: u64, end: u64, is_locked: bool)
         let is_later = !is_locked && locked.is_later;
         let _ = process.memory.pin(start, end, is_later);
         process.memory.locked.add(start, end);
+        if !is_later {
+            bring(process, start, end);
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! touches what was confirmed, and says so if it has gone.
 
 use crate::abi::errno::{EFAULT, EINVAL, ENAMETOOLONG, ENOMEM, Errno};
+use crate::raw::guarded_touch;
 use crate::raw::thread_area;
 use crate::raw::thread_block::Block;
 use crate::state::memory::Memory;
@@ -78,7 +79,7 @@ impl Memory {
         self.need(address, size, Rights::WRITE)?;
         self.own(address, size)?;
         if self.is_paged(address, size) {
-            self.touch(address, size);
+            self.touch(address, size)?;
         }
         // SAFETY: as above, writable; callers hold one such slice at a time.
         Ok(unsafe { core::slice::from_raw_parts_mut(address as *mut u8, size as usize) })
@@ -100,7 +101,14 @@ impl Memory {
             return if (LOWEST..HIGHEST).contains(&start) && !self.is_library(start) { Err(EFAULT) } else { Ok(()) };
         }
         self.need(start, size, rights)?;
-        if rights.contains(Rights::WRITE) { self.own(start, size) } else { Ok(()) }
+        if rights.contains(Rights::WRITE) {
+            self.own(start, size)?;
+            // Another thread may have emptied promised memory, or have mapped other memory there.
+            if self.is_paged(start, size) {
+                self.touch(start, size)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns true if an address is the library's own, such as its heap.
@@ -109,13 +117,10 @@ impl Memory {
     }
 
     /// Touches every page of a range that may be read, so that an answer of a server finds it
-    /// there.
-    pub fn touch(&self, address: u64, size: u64) {
-        for at in (address & !(PAGE_SIZE - 1)..address + size).step_by(PAGE_SIZE as usize) {
-            // SAFETY: the map says that the page is in an area that may be read. One behind the end
-            // of its file is a signal, as it is for the program.
-            let _ = unsafe { core::ptr::read_volatile(at.max(address) as *const u8) };
-        }
+    /// there. `EFAULT`: a page does not come, because memory is out, or its file was cut off.
+    pub fn touch(&self, address: u64, size: u64) -> Result<(), Errno> {
+        let mut pages = (address & !(PAGE_SIZE - 1)..address + size).step_by(PAGE_SIZE as usize);
+        if pages.all(|page| guarded_touch::touch(page.max(address))) { Ok(()) } else { Err(EFAULT) }
     }
 
     /// Reads `N` 64-bit words.
