@@ -174,6 +174,22 @@ static void fork_and_wait(void)
     await(child);
 }
 
+/* Each process of the chain forks the next one, and waits for it. */
+static void fork_chain(void)
+{
+    enum { LENGTH = 5 };
+    pid_t first = getpid();
+    for (int made = 0; made < LENGTH; made++) {
+        pid_t child = fork();
+        if (child != 0) {
+            await(child);
+            break;
+        }
+    }
+    if (getpid() != first)
+        _exit(0);
+}
+
 /* Memory that the process has written, for its children. */
 static void fill_memory(void)
 {
@@ -338,6 +354,7 @@ static const struct operation {
     {"thread_join", NULL, thread_and_join, 50, 4},
     {"fork_wait", NULL, fork_and_wait, 20, 3},
     {"fork_large", fill_memory, fork_large_and_wait, 5, 3},
+    {"fork_chain", NULL, fork_chain, 5, 15},
     {"exec_static", NULL, run_static, 10, 4},
     {"exec_dynamic", NULL, run_dynamic, 10, 4},
     {"shell_true", NULL, run_shell, 10, 4},

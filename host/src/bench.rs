@@ -4,6 +4,7 @@
 mod aims;
 pub mod arguments;
 mod calls;
+mod chain;
 mod chart;
 mod freeze;
 pub mod linux;
@@ -57,13 +58,12 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
         return json::write(arguments.json.as_deref(), &scale.json()).map(|()| 0);
     }
     if let Some(name) = &arguments.memory {
-        println!("{}", memory::measure(tree, &products, name)?);
-        return Ok(0);
+        return memory(tree, &products, name, arguments.write).map(|()| 0);
     }
     if let Some(most) = arguments.freeze {
         let table = freeze::measure(tree, &products, most)?;
         print!("{table}");
-        return if arguments.write { page::put_kept(tree, &table.to_string()).map(|()| 0) } else { Ok(0) };
+        return if arguments.write { page::put_kept(tree, page::FREEZING, &table.to_string()).map(|()| 0) } else { Ok(0) };
     }
     let Some(program) = products.program("measure") else {
         return Err(Failure::new(Class::NotFound, "the tree has no program to measure with (bench/measure)"));
@@ -92,6 +92,19 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
         Page { qemu, linux, table: &table, calls: &calls, wall, scaling: &scaling, machines: &machines }.write(tree)?;
     }
     Ok(0)
+}
+
+/// Programs on paged memory, and the chain of forks below stacks of monitors.
+fn memory(tree: &Tree, products: &Products, name: &str, writes: bool) -> Outcome<()> {
+    if memory::is_any(name) {
+        println!("{}", memory::measure(tree, products, name)?);
+    }
+    if !chain::NAME.contains(name) {
+        return Ok(());
+    }
+    let table = chain::measure(tree, products)?;
+    print!("{table}");
+    if writes { page::put_kept(tree, page::CHAINS, &table.to_string()) } else { Ok(()) }
 }
 
 /// Linux in a guest beside Linux alone.

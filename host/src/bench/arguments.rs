@@ -23,8 +23,8 @@ pub struct BenchArguments {
     /// `bench/scale`)
     #[arg(long, value_name = "NAME", num_args = 0.., conflicts_with = "calls")]
     pub scale: Option<Vec<String>>,
-    /// Print only the table of programs on paged memory; with NAME, only rows whose names
-    /// contain it
+    /// Print only the tables of programs on paged memory and of a chain of forks; with NAME,
+    /// only rows whose names contain it
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
     pub memory: Option<String>,
     /// Print only the table of freezing, copying and thawing; with MIB, only rows of at most that
@@ -34,8 +34,9 @@ pub struct BenchArguments {
     /// Print only the table of Linux in a guest beside Linux alone
     #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale", "memory"])]
     pub machines: bool,
-    /// Also write the figures into the tree's page doc/performance.md
-    #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale", "memory"])]
+    /// Also write the figures into the tree's page doc/performance.md; of --memory, the chain of
+    /// forks
+    #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale"])]
     pub write: bool,
     /// Show QEMU's command lines
     #[arg(long)]

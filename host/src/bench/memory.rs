@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::LIMIT;
+use super::{LIMIT, chain};
 use crate::boot::guest::Guest;
 use crate::builds::{Products, run_quietly};
 use crate::cli::{GuestArguments, MachineArguments};
@@ -71,11 +71,16 @@ pub struct Memory {
 
 /// Checks that there is a row whose name contains `filter`.
 pub fn check(filter: &str) -> Outcome<()> {
-    if ROWS.iter().any(|row| row.name.contains(filter)) {
+    if is_any(filter) || chain::NAME.contains(filter) {
         return Ok(());
     }
-    let known: Vec<_> = ROWS.iter().map(|row| row.name).collect();
-    Err(Failure::new(Class::NotFound, format!("there is no row {filter}")).remedy(format!("there are: {}", known.join(", "))))
+    let known: Vec<_> = ROWS.iter().map(|row| row.name).chain([chain::NAME]).collect();
+    Err(Failure::new(Class::NotFound, format!("there is no row {filter}")).remedy(format!("there are: {}", known.join("; "))))
+}
+
+/// Returns true if the name of any row contains `filter`.
+pub fn is_any(filter: &str) -> bool {
+    ROWS.iter().any(|row| row.name.contains(filter))
 }
 
 /// Measures the rows whose names contain `filter`.

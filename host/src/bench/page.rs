@@ -40,10 +40,10 @@ pub struct Page<'a> {
 impl Page<'_> {
     /// Writes the page into the tree.
     pub fn write(&self, tree: &Tree) -> Outcome<()> {
-        // The section that another command writes stays.
+        // The sections that other commands write stay.
         let before = fs::read_to_string(tree.path(PAGE)).unwrap_or_default();
-        let kept = section_of(&before).trim_end();
-        let text = if kept.is_empty() { self.text() } else { format!("{}\n{kept}\n", self.text()) };
+        let kept = [FREEZING, CHAINS].map(|title| section_of(&before, title).trim_end());
+        let text = kept.iter().filter(|kept| !kept.is_empty()).fold(self.text(), |text, kept| format!("{text}\n{kept}\n"));
         fs::write(tree.path(PAGE), text).context(Class::File, || format!("cannot write {PAGE}"))
     }
 
@@ -94,24 +94,26 @@ impl Page<'_> {
 }
 
 /// Heading of the section that `./nacre bench --freeze --write` writes alone.
-const KEPT: &str = "Freezing and copying";
+pub const FREEZING: &str = "Freezing and copying";
+/// Heading of the section that `./nacre bench --memory chain --write` writes alone.
+pub const CHAINS: &str = "Chain of forks";
 
 /// Puts a table into the page, in place of the one of that section before.
-pub fn put_kept(tree: &Tree, table: &str) -> Outcome<()> {
+pub fn put_kept(tree: &Tree, title: &str, table: &str) -> Outcome<()> {
     let cannot = || format!("cannot write {PAGE}");
     let page = fs::read_to_string(tree.path(PAGE)).context(Class::File, cannot)?;
-    fs::write(tree.path(PAGE), replaced(&page, &format!("## {KEPT}\n\n{table}"))).context(Class::File, cannot)
+    fs::write(tree.path(PAGE), replaced(&page, title, &format!("## {title}\n\n{table}"))).context(Class::File, cannot)
 }
 
 /// The section of a page that is kept; empty if there is none.
-fn section_of(page: &str) -> &str {
-    let Some(start) = page.find(&format!("## {KEPT}\n")) else { return "" };
+fn section_of<'a>(page: &'a str, title: &str) -> &'a str {
+    let Some(start) = page.find(&format!("## {title}\n")) else { return "" };
     let end = page[start + 3..].find("\n## ").map_or(page.len(), |next| start + 3 + next + 1);
     &page[start..end]
 }
 
-fn replaced(page: &str, section: &str) -> String {
-    match section_of(page) {
+fn replaced(page: &str, title: &str, section: &str) -> String {
+    match section_of(page, title) {
         "" => format!("{}\n\n{section}", page.trim_end()),
         old => {
             let rest = if page.ends_with(old) { "" } else { "\n" };
@@ -182,8 +184,8 @@ mod tests {
             ("# P\n\n## Freezing and copying\n\nold\n", "# P\n\n## Freezing and copying\n\nnew\n"),
             ("# P\n\n## Freezing and copying\n\nold\n\n## B\n\nb\n", "# P\n\n## Freezing and copying\n\nnew\n\n## B\n\nb\n"),
         ] {
-            assert_eq!(replaced(page, section), expected);
-            assert_eq!(replaced(&replaced(page, section), section), expected);
+            assert_eq!(replaced(page, FREEZING, section), expected);
+            assert_eq!(replaced(&replaced(page, FREEZING, section), FREEZING, section), expected);
         }
     }
 }
