@@ -29,7 +29,7 @@ use managers::MANAGERS;
 use means::Means;
 use manifest::MANIFEST;
 use nacre_memory::stage::{self, Child, Figures, Plan};
-use nacre_nest::command::{FAILED, complain, explain};
+use nacre_nest::command::{FAILED, Stop, complain, explain, lossy};
 use nacre_rt::Arguments;
 use options::Options;
 use store_file::StoreFile;
@@ -49,10 +49,11 @@ const PAGE: u64 = nacre_abi::PAGE_SIZE;
 /// Tells what a manager did.
 fn report(figures: &Figures) -> String {
     let counts = &figures.counts;
-    let ratio = if figures.used == 0 { 0 } else { figures.away * PAGE * 100 / figures.used };
+    let (used, away) = figures.most;
+    let ratio = if used == 0 { 0 } else { away * PAGE * 100 / used };
     format!(
-        "{}: {} faults, {} pages fresh, {} brought back, {} put away; unanswered: {} without room, {} lost, {} refused; {} KiB kept in {} KiB, ratio {}.{:02}",
-        figures.name, counts.faults, counts.fresh, counts.brought, counts.put_away, counts.full, counts.lost, counts.refused, figures.away * PAGE >> 10, figures.used.div_ceil(1 << 10), ratio / 100, ratio % 100
+        "{}: {} faults, {} pages fresh, {} brought back, {} put away; unanswered: {} without room, {} lost, {} refused; at most {} KiB kept in {} KiB, ratio {}.{:02}",
+        figures.name, counts.faults, counts.fresh, counts.brought, counts.put_away, counts.full, counts.lost, counts.refused, away * PAGE >> 10, used.div_ceil(1 << 10), ratio / 100, ratio % 100
     )
 }
 
@@ -99,6 +100,11 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
 fn dataspace(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     match options::parse(&words) {
+        Err(Stop::Value(name)) if options::lacks_manager(name) => {
+            let names: Vec<&str> = MANAGERS.iter().map(|(name, _)| *name).filter(|name| *name != device::NAME).collect();
+            complain(NAME, &format!("{} is no manager that a program can run on; name one of {} first", lossy(words[0]), names.join(", ")));
+            FAILED
+        }
         Err(stop) => explain(&MANIFEST, &stop),
         Ok(options) => run(&options, arguments).unwrap_or_else(|text| {
             complain(NAME, &text);

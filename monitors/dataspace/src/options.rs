@@ -49,6 +49,14 @@ fn manager(name: &[u8]) -> Option<&'static str> {
     MANAGERS.iter().map(|(known, _)| *known).find(|known| known.as_bytes() == name)
 }
 
+/// Name of the first word in complaints.
+const FIRST: &[u8] = b"MANAGER";
+
+/// Returns true if a command line was refused for its first word.
+pub fn lacks_manager(name: &[u8]) -> bool {
+    name == FIRST
+}
+
 /// Reads a command line, without the name of this program.
 pub fn parse<'a>(words: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let Some((first, mut rest)) = words.split_first() else { return Err(Stop::NoProgram) };
@@ -56,7 +64,8 @@ pub fn parse<'a>(words: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
         // Help, or a mistake.
         MANIFEST.option(&mut &words[..])?;
     }
-    let manager = self::manager(first).ok_or(Stop::Value(b"MANAGER"))?;
+    // The window of a device is memory of none but who asks for it.
+    let manager = self::manager(first).filter(|name| *name != device::NAME).ok_or(Stop::Value(FIRST))?;
     // Memory that shows no file has another manager.
     let (manager, others) = if manager == file::NAME { (anonymous::NAME, [file::NAME].to_vec()) } else { (manager, Vec::new()) };
     let mut options = Options { manager, memory: 16 << 20, quota: 16 << 20, others, compressed: None, backing: None, store: None, colours: None, window: None, over: None, chaos: None, stats: false, command: &[] };
@@ -124,6 +133,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_refused() {
         assert_eq!(parse(&[b"swapped", b"sh"]), Err(Stop::Value(b"MANAGER")));
+        assert_eq!(parse(&[b"device", b"--window", b"/dev/hpet", b"sh"]), Err(Stop::Value(b"MANAGER")));
         assert_eq!(parse(&[b"pinned", b"--quota", b"0", b"sh"]), Err(Stop::Value(b"--quota")));
         assert_eq!((parse(&[b"pinned"]), parse(&[])), (Err(Stop::NoProgram), Err(Stop::NoProgram)));
     }

@@ -31,7 +31,14 @@ impl StoreFile {
         let path = arguments.absolute(path);
         let name = lossy(&path);
         let failed = |errno: Errno| format!("cannot use {name}: {errno}");
-        let file = directory::open(services.files(), O_RDWR | O_CREAT, 0o600, &path[..]).map_err(failed)?.file;
+        // A file that is made among the devices would go with the machine.
+        let is_device = path.starts_with(b"/dev/");
+        let flags = if is_device { O_RDWR } else { O_RDWR | O_CREAT };
+        let file = directory::open(services.files(), flags, 0o600, &path[..]).map_err(|errno| match errno {
+            Errno::ENOENT if is_device => format!("there is no {name}; `./nacre run --store FILE[:SIZE]` makes /dev/store of a file of the host"),
+            errno => failed(errno),
+        })?;
+        let file = file.file;
         match file::lock(file.handle(), LOCK_WRITE, LOCK_WHOLE, 0, u64::MAX) {
             Err(Errno::EAGAIN) => return Err(format!("cannot use {name}: somebody else does")),
             locked => locked.map_err(failed)?,

@@ -25,6 +25,7 @@ use nacre_nest::Services;
 use nacre_nest::command::{FAILED, complain, explain, lossy};
 use nacre_proto::directory;
 use nacre_proto::flags::{O_CREAT, O_RDWR, O_TRUNC};
+use nacre_proto::structures::Status;
 use nacre_rt::Arguments;
 use nacre_sys::OwnedReference;
 use manifest::MANIFEST;
@@ -66,11 +67,18 @@ fn policy(options: &Options<'_>) -> Box<dyn Policy + Send> {
     }
 }
 
+/// Returns the size of a file that never gets longer: one of the devices, such as a store.
+fn device_size(path: &[u8], services: &Services) -> Option<u64> {
+    let mut bytes = [0; Status::SIZE];
+    directory::status_at(services.files(), 0, path, &mut bytes[..]).ok().filter(|_| path.starts_with(b"/dev/"))?;
+    Status::from_bytes(&bytes).map(|status| status.size)
+}
+
 /// Tells what happened.
 fn report(figures: &Figures) -> String {
     let Counts { faults, shown_again, fresh, brought, along, put_away, left, full, lost, refused } = figures.counts;
-    let (used, ticks) = (figures.used >> 10, figures.ticks);
-    format!("{faults} faults: {fresh} pages fresh, {brought} brought back ({along} along with others), {shown_again} shown again; unanswered: {full} without room, {lost} lost, {refused} refused; {put_away} put away, {left} let go; {used} KiB in the backing; {ticks} ticks")
+    let (used, ticks) = (figures.most.0 >> 10, figures.ticks);
+    format!("{faults} faults: {fresh} pages fresh, {brought} brought back ({along} along with others), {shown_again} shown again; unanswered: {full} without room, {lost} lost, {refused} refused; {put_away} put away, {left} let go; at most {used} KiB in the backing; {ticks} ticks")
 }
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
@@ -79,7 +87,10 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let shares = stage::shares(&services, frames)?;
     let is_file = matches!(options.backing, Backing::File(_));
     let size = match options.backing {
-        Backing::File(_) => options.backing_size.unwrap_or(FILE_SIZE),
+        Backing::File(path) => {
+            let size = options.backing_size.unwrap_or(FILE_SIZE);
+            device_size(&arguments.absolute(path), &services).map_or(size, |all| all.min(size))
+        }
         Backing::Compress => shares.store(options.backing_size),
         Backing::Parent => shares.store(options.backing_size).min(stage::pageable_left(&services).saturating_sub(frames * PAGE_SIZE)),
     };

@@ -12,7 +12,7 @@ pub const MANIFEST: Manifest = Manifest {
         Choice::new("--backing", Value::Text("compress|parent|FILE"), BACKING),
         Choice::new("--backing-size", Value::Text("SIZE"), "limit of the backing (half of the memory that is left; 64M of a file)"),
         Choice::new("--policy", Value::Text("clock|fifo|random"), "choice of the page that goes: not used since (clock, the default), oldest, any"),
-        Choice::new("--chaos", Value::Text("SEED"), "besides, pages go by chance, after every touch"),
+        Choice::new("--chaos", Value::Text("SEED"), "besides, pages go by chance, after every touch; SEED is a number"),
         Choice::new("--stats", Value::None, "tell at the end what happened"),
     ],
     notes: "",

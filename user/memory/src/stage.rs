@@ -73,6 +73,8 @@ pub struct Figures {
     pub used: u64,
     /// Pages in the store.
     pub away: u64,
+    /// Bytes that were in the store when it held most, and pages at that time.
+    pub most: (u64, u64),
     /// Ticks of the machine's clock since the managers were made.
     pub ticks: u64,
 }
@@ -194,8 +196,13 @@ fn pool(_: &Services, flags: u64) -> Option<ChildPool> {
 /// Notes what all managers did so far.
 fn note(keeper: &Keeper) {
     let mut figures = FIGURES.lock();
+    let before: Vec<(u64, u64)> = figures.iter().map(|figures| figures.most).collect();
     figures.clear();
-    figures.extend(keeper.managers().map(|(manager, bank)| Figures { name: manager.name, counts: bank.counts(), used: bank.store().used(), away: bank.population().1 as u64, ticks: 0 }));
+    figures.extend(keeper.managers().enumerate().map(|(number, (manager, bank))| {
+        let (used, away) = (bank.store().used(), bank.population().1 as u64);
+        let most = before.get(number).copied().unwrap_or_default().max((used, away));
+        Figures { name: manager.name, counts: bank.counts(), used, away, most, ticks: 0 }
+    }));
 }
 
 /// Counts of all managers, for lists. The first manager's have plain names; those of others begin

@@ -81,7 +81,10 @@ pub fn explain(manifest: &Manifest, stop: &Stop<'_>) -> i32 {
             let name = lossy(name);
             complain(monitor, &format!("there is no option {name}{}; -h shows all options", suggestion(&name, manifest.names())));
         }
-        Stop::Value(name) => complain(monitor, &format!("the value of {} is missing or wrong; -h lists what it takes", lossy(name))),
+        Stop::Value(name) => {
+            let takes = manifest.choice(name).map_or(String::new(), |choice| format!(": {} - {}", choice.value.name().unwrap_or_default(), choice.help));
+            complain(monitor, &format!("the value of {} is missing or wrong{takes}; -h lists all options", lossy(name)));
+        }
     }
     FAILED
 }
