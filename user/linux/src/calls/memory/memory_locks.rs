@@ -10,6 +10,7 @@ use crate::state::capabilities::MEMORY_LOCKS;
 use crate::state::memory::address_map::round_up;
 use crate::state::memory::locked_pages::Locked;
 use crate::state::memory::residence;
+use crate::state::memory::user_access;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_rt::fallible;
 
@@ -65,7 +66,9 @@ pub fn mlock(process: &mut Process, frame: &mut Frame) -> Answer {
 /// ends by `SIGKILL`, as it does when it touches them itself.
 pub fn bring(process: &mut Process, start: u64, end: u64) {
     for (start, end) in residence::own_parts(&process.memory, start, end) {
-        if process.memory.touch(start, end - start).is_err() && process.memory.is_short_at(start, Rights::READ) {
+        // The thread that hears of a page that does not come may need the lock before.
+        let have_come = process.unlocked(|| user_access::touch_pages(start, end - start));
+        if !have_come && process.memory.is_short_at(start, Rights::READ) {
             end_by_signal(process, SIGKILL);
         }
     }

@@ -30,6 +30,12 @@ pub fn block_in(area: Segment) -> &'static Block {
     unsafe { thread_area::block_in(start) }
 }
 
+/// Touches every page of a range. Returns false at the first that does not come, or is not mapped.
+pub fn touch_pages(address: u64, size: u64) -> bool {
+    let mut pages = (address & !(PAGE_SIZE - 1)..address + size).step_by(PAGE_SIZE as usize);
+    pages.all(|page| guarded_touch::touch(page.max(address)))
+}
+
 impl Memory {
     /// A 32-bit word that may be written, for one access that others see whole.
     fn atomic(&mut self, address: u64, rights: Rights) -> Result<&'static AtomicU32, Errno> {
@@ -119,8 +125,7 @@ impl Memory {
     /// Touches every page of a range that may be read, so that an answer of a server finds it
     /// there. `EFAULT`: a page does not come, because memory is out, or its file was cut off.
     pub fn touch(&self, address: u64, size: u64) -> Result<(), Errno> {
-        let mut pages = (address & !(PAGE_SIZE - 1)..address + size).step_by(PAGE_SIZE as usize);
-        if pages.all(|page| guarded_touch::touch(page.max(address))) { Ok(()) } else { Err(EFAULT) }
+        or_fault(touch_pages(address, size))
     }
 
     /// Reads `N` 64-bit words.
