@@ -1,4 +1,4 @@
-/* call: read, recv, madvise, mmap, mprotect, fork, userfaultfd; covers: memory that another thread empties, maps anew, protects, copies or has told of while a thread waits for bytes to it */
+/* call: read, madvise, mmap, mprotect, fork, userfaultfd; covers: memory that another thread empties, maps anew, protects, copies or has told of while a thread waits for bytes to it */
 #include "check.h"
 
 #include <linux/userfaultfd.h>
