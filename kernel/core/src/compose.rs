@@ -191,8 +191,8 @@ impl<M: Machine> Kernel<M> {
         let mask = size.bytes() - 1;
         let leaf = Leaf { physical: Physical(meaning.physical.0 & !mask), kind, rights: meaning.rights, size };
         let had_room = self.table_enter(space, address & !mask, leaf);
-        // Not after a long way: all of it is one stretch without interrupts. Nor where tables are so
-        // few that the next page of the same call takes these away: the call would never end.
+        // Not after a long way: all of it is one stretch without interrupts. Nor where tables
+        // are so few that the next page of the same call takes these away: it would never end.
         if had_room && size == PageSize::Small && kind == LeafKind::Memory && self.followed.get() < MAX_WORK && meaning.below.saturating_add(meaning.above) > PAGE_SIZE {
             let cleared = self.fill_around(space, address, &meaning, needed);
             self.work_followed(AROUND_WORK + cleared * ZERO_WORK);

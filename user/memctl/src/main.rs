@@ -26,7 +26,7 @@ const USAGE: i32 = 2;
 /// Capabilities of the caller, as far as the question says: all, so that the user alone decides.
 const ALL: u64 = u64::MAX;
 
-/// Question to the process. The process manager takes the privilege away, unless the superuser asks.
+/// Question to the process. The process manager leaves the privilege to the superuser alone.
 const QUESTION: u64 = ASK_MANAGER | ASK_PRIVILEGED;
 
 /// Usage line.

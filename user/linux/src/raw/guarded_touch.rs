@@ -25,7 +25,7 @@ unsafe extern "C" fn look(address: u64) -> u64 {
     )
 }
 
-/// Touches the page of a byte that the program's map allows to be read. Returns true if it is there.
+/// Touches the page of a byte that the program's map allows to be read. Returns true if it came.
 pub fn touch(address: u64) -> bool {
     // SAFETY: it reads a byte of memory that the map has, and changes nothing. A thread whose page
     // does not come goes on at the label behind the look, where the stack is the same.

@@ -153,8 +153,8 @@ fn map_anonymous(process: &mut Process, address: u64, size: u64, flags: u64, rig
     } else if flags & MAP_NORESERVE != 0 && size > PROMISED {
         process.memory.add_overcommitted(start, size, rights)?;
     } else if let Err(error) = process.memory.add(&mut process.services, start, size, rights) {
-        // So much memory is seldom used whole: as on Linux, it is refused only if it is more than all
-        // that there is. Less is refused, as C programs expect.
+        // So much memory is seldom used whole: as on Linux, it is refused only if it is more than
+        // all that there is. Less is refused, as C programs expect.
         if size < LARGE || size > process.services.memory_status().map_or(0, |(limit, _)| limit) {
             return Err(error);
         }
