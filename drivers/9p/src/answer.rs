@@ -64,6 +64,8 @@ pub struct Status {
     pub device: u64,
     /// Size in bytes; below 2^63.
     pub size: u64,
+    /// Blocks of 512 bytes that it takes.
+    pub blocks: u64,
     /// Last read, last change of the content, last change.
     pub times: [Time; 3],
 }
@@ -75,7 +77,8 @@ impl Status {
         let (_, inode) = answer.qid()?;
         let (mode, uid, gid) = (answer.word()?, answer.word()?, answer.word()?);
         let (links, device, size) = (answer.number(8)?, answer.number(8)?, answer.number(8)?);
-        answer.bytes(16)?;
+        answer.number(8)?;
+        let blocks = answer.number(8)?;
         let mut times = [Time::default(); 3];
         for time in &mut times {
             let (seconds, nanoseconds) = (answer.number(8)?, answer.number(8)?);
@@ -84,6 +87,6 @@ impl Status {
         if size > i64::MAX as u64 {
             return Err(Error::BROKEN);
         }
-        Ok(Status { inode, mode, uid, gid, links, device, size, times })
+        Ok(Status { inode, mode, uid, gid, links, device, size, blocks, times })
     }
 }

@@ -72,9 +72,9 @@ impl HostDirectory {
 
     fn found(&mut self, fid: Fid) -> Result<Found, Error> {
         let status = self.client.status(fid)?;
-        let Status { inode, mode, uid, gid, links, device, size, times } = status;
+        let Status { inode, mode, uid, gid, links, device, size, blocks, times } = status;
         let times = times.map(|time| Time { seconds: time.seconds as i64, nanoseconds: time.nanoseconds });
-        Ok(Found { id: fid.0, inode, mode, owner: (uid, gid), links: links.min(u32::MAX.into()) as u32, device, size, times })
+        Ok(Found { id: fid.0, inode, mode, owner: (uid, gid), links: links.min(u32::MAX.into()) as u32, device, size, blocks, times })
     }
 
     fn reader(&mut self, file: Id) -> Result<Fid, Error> {

@@ -260,7 +260,7 @@ impl<S: Store> Tree<S> {
             device: if let NodeContent::Special(device) = node.body { device } else { 0 },
             size: node.size(),
             blocks: match &node.body {
-                NodeContent::File(content) => content.blocks(),
+                NodeContent::File(content) => content.blocks().max(node.outside_blocks),
                 NodeContent::Directory(_) => node::DIRECTORY_SIZE / 512,
                 _ => 0,
             },

@@ -103,9 +103,6 @@ impl Content {
     /// Returns the number of blocks of 512 bytes that take memory.
     pub fn blocks(&self) -> u64 {
         let end = self.size.next_multiple_of(FRAME);
-        if self.outside_end > 0 {
-            return end / 512;
-        }
         self.runs.iter().map(|run| run.end().min(end).saturating_sub(run.offset) / 512).sum()
     }
 

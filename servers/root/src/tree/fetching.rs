@@ -99,7 +99,7 @@ impl<S: Store> Tree<S> {
         let is_directory = matches!(body, NodeContent::Directory(_));
         let [accessed, modified, changed] = found.times;
         let stamp = Some((found.times[1], found.size));
-        let node = Node { origin: Some(found.id), outside_inode: found.inode, outside_stamp: stamp, links: u32::from(is_directory), outside_links: found.links, uid: found.owner.0, gid: found.owner.1, ..Node::new(found.mode, body, modified) };
+        let node = Node { origin: Some(found.id), outside_inode: found.inode, outside_stamp: stamp, links: u32::from(is_directory), outside_links: found.links, outside_blocks: found.blocks, uid: found.owner.0, gid: found.owner.1, ..Node::new(found.mode, body, modified) };
         let key = self.nodes.insert(Node { accessed, changed, ..node });
         if found.links > 1 && !is_directory {
             outside.by_inode.insert(found.inode, key);

@@ -173,6 +173,8 @@ pub struct Node {
     pub outside_inode: u64,
     /// Number of names that it has on the other side.
     pub outside_links: u32,
+    /// Blocks of 512 bytes that it takes there.
+    pub outside_blocks: u64,
     /// Last change of the content and size there; `None`: a change of ours made them others.
     pub outside_stamp: Option<(Time, u64)>,
     /// Owner.
@@ -192,7 +194,7 @@ pub struct Node {
 impl Node {
     /// A node without names.
     pub fn new(mode: u32, body: NodeContent, now: Time) -> Node {
-        Node { mode, parent: None, cookie: 0, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, origin: None, outside_inode: 0, outside_links: 0, outside_stamp: None, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
+        Node { mode, parent: None, cookie: 0, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, origin: None, outside_inode: 0, outside_links: 0, outside_blocks: 0, outside_stamp: None, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
     }
 
     /// Returns the kind of the node, one of [`format`].

@@ -26,6 +26,8 @@ pub struct Found {
     pub device: u64,
     /// Size in bytes.
     pub size: u64,
+    /// Blocks of 512 bytes that it takes.
+    pub blocks: u64,
     /// Last read, last change of the content, last change.
     pub times: [Time; 3],
 }

@@ -33,7 +33,7 @@ impl World {
         let (mode, bytes) = self.files.get(&id).ok_or(Errno::ENOENT)?;
         let links = self.names.values().filter(|other| **other == id).count().max(1) as u32;
         let time = Time { seconds: self.now, nanoseconds: 0 };
-        Ok(Found { id, inode: id.into(), mode: *mode, owner: (0, 0), links, device: 0, size: bytes.len() as u64, times: [time; 3] })
+        Ok(Found { id, inode: id.into(), mode: *mode, owner: (0, 0), links, device: 0, size: bytes.len() as u64, blocks: bytes.len() as u64 / 512, times: [time; 3] })
     }
 }
 

@@ -48,6 +48,7 @@ impl<S: Store> Tree<S> {
         if let (true, Ok(found)) = (is_same, found) {
             node.outside_stamp = Some((found.times[1], found.size));
             (node.mode, node.outside_links, (node.uid, node.gid)) = (found.mode, found.links, found.owner);
+            node.outside_blocks = found.blocks;
             [node.accessed, node.modified, node.changed] = found.times;
             return true;
         }
