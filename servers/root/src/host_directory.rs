@@ -7,7 +7,7 @@ use crate::bus::{self, DeviceMemory};
 use crate::hardware::monotonic;
 use crate::tree::{Id, Time, format};
 use crate::tree::outside::{Change, Found, New, Origin};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::ops::Range;
 use nacre_9p::{Changes, Client, Error, Fid, MAX_MESSAGE, ROOT, Status, Wire, open};
@@ -16,7 +16,9 @@ use nacre_virtio::{Exchange, Fault};
 
 /// Nanoseconds after which an answer will not come any more.
 const LIMIT: u64 = 30_000_000_000;
-/// Files that are open on the host, at most.
+/// Nanoseconds that pass between two looks, at most, while the machine runs.
+const GAP: u64 = 10_000_000;
+/// Files that are open on the host, at most, beside those without a name.
 const MAX_OPEN: usize = 1024;
 
 /// The device, as the way to the host.
@@ -26,14 +28,18 @@ impl Device {
     fn ask(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Fault> {
         let device = self.0.as_mut().ok_or(Fault("it is out of use"))?;
         device.send(request)?;
-        let until = monotonic() + LIMIT;
+        let (mut last, mut waited) = (monotonic(), 0);
         answer.resize(device.buffer_size() as usize, 0);
         loop {
             if let Some(length) = device.receive(answer)? {
                 answer.truncate(length);
                 return Ok(());
             }
-            if monotonic() > until {
+            // Time in which the whole machine stood still is not the device's.
+            let now = monotonic();
+            waited += now.saturating_sub(last).min(GAP);
+            last = now;
+            if waited > LIMIT {
                 return Err(Fault("it does not answer"));
             }
         }
@@ -59,6 +65,8 @@ pub struct HostDirectory {
     open: BTreeMap<Id, Fid>,
     /// Numbers by which files are read and written.
     writable: BTreeMap<Id, Fid>,
+    /// Files that may have no name any more, and cannot be opened again.
+    held: BTreeSet<Id>,
 }
 
 impl HostDirectory {
@@ -67,7 +75,7 @@ impl HostDirectory {
         let size = u64::from(MAX_MESSAGE).next_multiple_of(crate::frames::FRAME);
         let device = bus::files(ranges, size)?;
         let client = Client::start(Device(Some(device))).map_err(|_| Fault("the host does not speak 9P2000.L"))?;
-        Ok(HostDirectory { client, open: BTreeMap::new(), writable: BTreeMap::new() })
+        Ok(HostDirectory { client, open: BTreeMap::new(), writable: BTreeMap::new(), held: BTreeSet::new() })
     }
 
     fn found(&mut self, fid: Fid) -> Result<Found, Error> {
@@ -81,13 +89,13 @@ impl HostDirectory {
         if let Some(fid) = self.open.get(&file).or_else(|| self.writable.get(&file)) {
             return Ok(*fid);
         }
-        opened(&mut self.client, &mut self.open, file, open::READ)
+        opened(&mut self.client, &mut self.open, &self.held, (file, open::READ))
     }
 
     fn writer(&mut self, file: Id) -> Result<Fid, Error> {
         match self.writable.get(&file) {
             Some(fid) => Ok(*fid),
-            None => opened(&mut self.client, &mut self.writable, file, open::READ_WRITE),
+            None => opened(&mut self.client, &mut self.writable, &self.held, (file, open::READ_WRITE)),
         }
     }
 
@@ -98,11 +106,11 @@ impl HostDirectory {
 }
 
 /// Opens a file in place of another one, if too many are open.
-fn opened(client: &mut Client<Device>, open: &mut BTreeMap<Id, Fid>, file: Id, flags: u32) -> Result<Fid, Error> {
-    if open.len() >= MAX_OPEN
-        && let Some((_, other)) = open.pop_first()
+fn opened(client: &mut Client<Device>, open: &mut BTreeMap<Id, Fid>, held: &BTreeSet<Id>, (file, flags): (Id, u32)) -> Result<Fid, Error> {
+    if open.len() >= MAX_OPEN + held.len()
+        && let Some(other) = open.keys().find(|id| !held.contains(id)).copied()
     {
-        client.forget(other);
+        open.remove(&other).into_iter().for_each(|fid| client.forget(fid));
     }
     let fid = client.open(Fid(file), flags)?;
     open.insert(file, fid);
@@ -146,6 +154,7 @@ impl Origin for HostDirectory {
         for open in [self.open.remove(&id), self.writable.remove(&id)].into_iter().flatten() {
             self.client.forget(open);
         }
+        self.held.remove(&id);
         self.client.forget(Fid(id));
     }
 
@@ -171,11 +180,13 @@ impl Origin for HostDirectory {
         self.client.rename((Fid(from.0), from.1), (Fid(to.0), to.1)).map_err(errno)
     }
 
-    fn remove(&mut self, directory: Id, name: &[u8], is_directory: bool, open: Option<Id>) -> Result<(), Errno> {
-        if let Some(file) = open {
-            // By its name it cannot be opened afterwards. What may not be written is not.
-            let _ = self.writer(file).or_else(|_| self.reader(file));
-        }
+    fn hold(&mut self, file: Id) {
+        // What may not be written is not.
+        let _ = self.writer(file).or_else(|_| self.reader(file));
+        self.held.insert(file);
+    }
+
+    fn remove(&mut self, directory: Id, name: &[u8], is_directory: bool) -> Result<(), Errno> {
         self.client.remove(Fid(directory), name, is_directory).map_err(errno)
     }
 

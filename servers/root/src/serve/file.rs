@@ -125,6 +125,9 @@ impl Root {
     }
 
     fn write_content(&mut self, request: &Request<'_>, file: &OpenFile, offset: u64, data: &[u8]) -> Result<u64, Errno> {
+        if file.flags & open::APPEND != 0 {
+            self.files.tree.look_again(file.node)?;
+        }
         let size = self.files.tree.content(file.node)?.0.size();
         let at = match offset {
             _ if file.flags & open::APPEND != 0 => size,

@@ -14,6 +14,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 
+/// Names and links of a path that are fetched or looked at, at most.
+const MAX_TURNS: usize = 8192;
 /// Files up to this size come whole.
 const SMALL: u64 = 2 << 20;
 /// Size of the pieces in which others come.
@@ -38,16 +40,18 @@ impl<S: Store> Tree<S> {
     /// Fetches every node that `path` leads through and to, as far as there are any.
     pub fn prepare(&mut self, start: Key, path: &[u8], follow: bool) -> Result<(), Errno> {
         self.forget_absent();
-        loop {
+        for _ in 0..MAX_TURNS {
             let Some(outside) = &self.outside else { return Ok(()) };
             outside.missed.set(None);
-            let node = self.resolve(start, path, follow).ok().and_then(|place| place.node);
+            let place = self.resolve(start, path, follow).ok();
             match self.outside.as_ref().and_then(|outside| outside.missed.take()) {
                 Some((directory, name)) => self.fetch(directory, name)?,
-                None if node.is_none_or(|node| self.is_current(node)) => return Ok(()),
+                None if place.is_none_or(|place| self.is_current(&place)) => return Ok(()),
                 None => {}
             }
         }
+        // The other side changes faster than it can be looked at.
+        Err(Errno::EIO)
     }
 
     /// Fetches what a name leads to, or notes that it leads to nothing. Each turn of
@@ -76,12 +80,15 @@ impl<S: Store> Tree<S> {
         Ok(())
     }
 
-    /// Returns the node that was made of a file already, by another name. The number that found it
-    /// again is given back.
+    /// Returns the node that was made of a file already, by another name, and knows it by the new
+    /// number from now on: the other name may have gone.
     pub(super) fn made_of(&mut self, found: &Found) -> Option<Key> {
         let outside = self.outside.as_mut().filter(|_| found.links > 1)?;
         let key = outside.by_inode.get(&found.inode).copied().filter(|key| self.nodes.get(*key).is_some_and(|node| node.origin.is_some()))?;
-        outside.origin.forget(found.id);
+        let node = self.nodes.get_mut(key)?;
+        let old = node.origin.replace(found.id);
+        node.outside_stamp = node.outside_stamp.filter(|stamp| *stamp == (found.times[1], found.size));
+        old.into_iter().for_each(|id| outside.origin.forget(id));
         Some(key)
     }
 

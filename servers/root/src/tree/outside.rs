@@ -54,9 +54,10 @@ pub trait Origin {
     fn link(&mut self, file: Id, directory: Id, name: &[u8]) -> Result<(), Errno>;
     /// Moves a name, over whatever has the new one.
     fn rename(&mut self, from: (Id, &[u8]), to: (Id, &[u8])) -> Result<(), Errno>;
-    /// Removes a name, of an empty directory if `is_directory`. A file that is `open` can still be
-    /// read and written.
-    fn remove(&mut self, directory: Id, name: &[u8], is_directory: bool, open: Option<Id>) -> Result<(), Errno>;
+    /// Removes a name, of an empty directory if `is_directory`.
+    fn remove(&mut self, directory: Id, name: &[u8], is_directory: bool) -> Result<(), Errno>;
+    /// Makes sure that a file can be read and written when it has no name any more.
+    fn hold(&mut self, file: Id);
     /// Changes attributes.
     fn change(&mut self, id: Id, change: Change) -> Result<(), Errno>;
     /// Writes bytes to a regular file; returns how many.

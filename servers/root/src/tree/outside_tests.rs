@@ -94,7 +94,9 @@ impl Origin for Other {
         Ok(())
     }
 
-    fn remove(&mut self, directory: Id, name: &[u8], _: bool, _: Option<Id>) -> Result<(), Errno> {
+    fn hold(&mut self, _: Id) {}
+
+    fn remove(&mut self, directory: Id, name: &[u8], _: bool) -> Result<(), Errno> {
         self.0.borrow_mut().names.remove(&(directory, name.to_vec())).map(drop).ok_or(Errno::ENOENT)
     }
 

@@ -33,8 +33,9 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    /// Looks whether a node is still what the other side has there. If not, its name goes.
-    pub(super) fn is_current(&mut self, key: Key) -> bool {
+    /// Looks whether a node is still what the other side has at a place. If not, the name goes.
+    pub(super) fn is_current(&mut self, place: &Place) -> bool {
+        let Some(key) = place.node else { return true };
         let Some((outside, id)) = self.passed(key) else { return true };
         let found = outside.origin.status(id);
         let Some(node) = self.nodes.get_mut(key) else { return true };
@@ -46,18 +47,21 @@ impl<S: Store> Tree<S> {
             Err(_) => false,
         };
         if let (true, Ok(found)) = (is_same, found) {
+            // After a change of ours it cannot be told whether the other side made one, too.
+            if let (NodeContent::File(content), None) = (&mut node.body, node.outside_stamp) {
+                content.renew(&mut self.store, found.size);
+            }
             node.outside_stamp = Some((found.times[1], found.size));
             (node.mode, node.outside_links, (node.uid, node.gid)) = (found.mode, found.links, found.owner);
             node.outside_blocks = found.blocks;
             [node.accessed, node.modified, node.changed] = found.times;
             return true;
         }
-        let Some((parent, cookie)) = node.parent.map(|parent| (parent, node.cookie)) else { return true };
-        let name = self.directory(parent).ok().and_then(|body| body.name_of(key, cookie)).map(|name| name.to_vec());
-        name.is_none_or(|name| {
-            self.drop_gone(parent, &name);
-            false
-        })
+        if place.name.is_empty() {
+            return true;
+        }
+        self.drop_gone(place.directory, &place.name);
+        false
     }
 
     /// Takes a name away that the other side has no more, with what it led to.
@@ -109,6 +113,7 @@ impl<S: Store> Tree<S> {
 
     /// Moves a name on the other side. `EXDEV`: it would leave it, or come there.
     pub(super) fn pass_rename(&mut self, key: Key, old: &Place, new: &Place) -> Result<(), Errno> {
+        new.node.into_iter().for_each(|target| self.hold(target));
         let (is_passed, to) = (self.is_passed(key), self.passed(new.directory).map(|(_, id)| id));
         match (is_passed, self.passed(old.directory), to) {
             (true, Some((outside, from)), Some(to)) => outside.origin.rename((from, &old.name), (to, &new.name)),
@@ -118,15 +123,37 @@ impl<S: Store> Tree<S> {
         }
     }
 
+    /// Makes sure that a file whose name goes can be read and written by those who have it open.
+    fn hold(&mut self, key: Key) {
+        let is_open = self.get(key).is_some_and(|node| node.opens > 0 && matches!(node.body, NodeContent::File(_)));
+        if let (true, Some((outside, id))) = (is_open, self.passed(key)) {
+            outside.origin.hold(id);
+        }
+    }
+
+    /// Takes the size that a file has on the other side now: who appends begins there.
+    pub fn look_again(&mut self, key: Key) -> Result<(), Errno> {
+        let Some((outside, id)) = self.passed(key) else { return Ok(()) };
+        let found = outside.origin.status(id)?;
+        let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
+        let stamp = (found.times[1], found.size);
+        if let (NodeContent::File(content), true) = (&mut node.body, node.outside_stamp != Some(stamp)) {
+            content.renew(&mut self.store, found.size);
+            node.outside_stamp = Some(stamp);
+        }
+        Ok(())
+    }
+
     /// Removes a name on the other side.
     pub(super) fn pass_removal(&mut self, place: &Place, key: Key) -> Result<(), Errno> {
         let node = self.node(key)?;
-        let (is_directory, open) = (node.is_directory(), node.origin.filter(|_| node.opens > 0 && matches!(node.body, NodeContent::File(_))));
+        let is_directory = node.is_directory();
         if !self.is_passed(key) {
             return Ok(());
         }
+        self.hold(key);
         let Some((outside, directory)) = self.passed(place.directory) else { return Ok(()) };
-        outside.origin.remove(directory, &place.name, is_directory, open)?;
+        outside.origin.remove(directory, &place.name, is_directory)?;
         if let Some(node) = self.nodes.get_mut(key) {
             node.outside_links = node.outside_links.saturating_sub(1);
         }

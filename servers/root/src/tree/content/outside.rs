@@ -85,6 +85,15 @@ impl Content {
         self.is_kept = was_kept;
     }
 
+    /// Forgets what can be read again, since the other side may have other bytes now, and takes its
+    /// size.
+    pub fn renew(&mut self, store: &mut impl Store, size: u64) {
+        if !self.is_kept {
+            self.release_from(store, 0);
+            (self.size, self.outside_end) = (size, size);
+        }
+    }
+
     /// Returns true if it cannot be read again.
     pub fn is_kept(&self) -> bool {
         self.is_kept
