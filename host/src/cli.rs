@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::bench::arguments::BenchArguments;
 use crate::boot::directory::{Directory, RootArguments};
-use crate::control::arguments::{EXEC_EXAMPLES, ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, MOVE_EXAMPLES, MoveArguments, PsArguments, StatsArguments, THAW_EXAMPLES};
+use crate::control::arguments::{EXEC_EXAMPLES, ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, MOVE_EXAMPLES, MoveArguments, PsArguments, StatsArguments, THAW_EXAMPLES, TraceArguments};
 use crate::debian::DebianArguments;
 use crate::failure::STATUSES;
 use crate::lint::arguments::LintArguments;
@@ -88,6 +88,8 @@ pub enum Task {
     Exec(ExecArguments),
     /// Show the last output of a machine's program
     Logs(LogsArguments),
+    /// Show the messages of a machine that runs below `trace -q`, until it ends
+    Trace(TraceArguments),
     /// Send a signal to a machine's first process, or end the machine
     Kill(KillArguments),
     /// Show what is in an image
@@ -103,8 +105,7 @@ pub enum Task {
     /// Make a directory with a Debian userland, for `run --root DIR` (by debootstrap)
     #[command(after_help = DEBIAN_EXAMPLES)]
     Debian(DebianArguments),
-    /// Let a hostile program make random calls, and see that nothing outside it changes; or follow
-    /// coverage on this machine
+    /// Let a hostile program make random calls; or follow coverage on this machine
     #[command(after_help = FUZZ_EXAMPLES)]
     Fuzz(FuzzArguments),
     /// Measure how many instructions the kernel keeps interrupts off, at most, by call and

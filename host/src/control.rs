@@ -10,3 +10,4 @@ pub mod log;
 pub mod names;
 pub mod stats;
 pub mod tasks;
+pub mod trace;

@@ -36,7 +36,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use cli::{Cli, Task};
-use control::{exec, fork, image, log, stats, tasks};
+use control::{exec, fork, image, log, stats, tasks, trace};
 use failure::{Class, Outcome};
 use moving::{receive, send};
 use tree::Tree;
@@ -69,6 +69,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
         Task::Fork(arguments) => return fork::fork(arguments),
         Task::Exec(arguments) => return exec::exec(arguments),
         Task::Logs(arguments) => return log::logs(arguments),
+        Task::Trace(arguments) => return trace::trace(arguments),
         Task::Kill(arguments) => return tasks::kill(arguments),
         Task::ImageInfo(arguments) => return image::image_info(arguments),
         _ => {}

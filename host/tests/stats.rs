@@ -69,7 +69,16 @@ fn monitors_stand_one_in_the_other_and_count() {
     assert_eq!(machine.count("share-cpu", "weight_0"), 3);
     assert_eq!(machine.count("checkpoint", "freezes"), 0);
     let before = machine.count("trace", "messages");
-    nacre(&["exec", &machine.name, "true"]);
+    let lines = std::env::temp_dir().join(format!("{}.lines", machine.name));
+    let mut looks = Command::new(env!("CARGO_BIN_EXE_nacre")).args(["trace", &machine.name, "-e", "trace=openat", "-o"]).arg(&lines).spawn().unwrap();
+    let has_line = || std::fs::read_to_string(&lines).is_ok_and(|text| text.contains("directory.open(") && text.contains("\"/etc/passwd\""));
+    while !has_line() {
+        nacre(&["exec", &machine.name, "cat", "/etc/passwd"]);
+    }
+    looks.kill().unwrap();
+    looks.wait().unwrap();
+    assert!(std::fs::read_to_string(&lines).unwrap().lines().all(|line| line.contains("directory.open(")));
+    std::fs::remove_file(&lines).unwrap();
     assert!(machine.count("trace", "messages") > before);
     let image = std::env::temp_dir().join(format!("{}.image", machine.name));
     nacre(&["freeze", &machine.name, "-q", "-o", image.to_str().unwrap()]);

@@ -125,6 +125,21 @@ pub struct LogsArguments {
     pub follow: bool,
 }
 
+/// Arguments of `trace`.
+#[derive(Args, Debug)]
+pub struct TraceArguments {
+    /// The machine, or a copy in it: NAME.1
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Show these operations alone: read, file, file.read, trace=openat; !LIST: all others;
+    /// status=failed
+    #[arg(short = 'e', value_name = "LIST")]
+    pub expressions: Vec<String>,
+    /// Write the lines to FILE
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
 /// Arguments of `kill`.
 #[derive(Args, Debug)]
 pub struct KillArguments {

@@ -8,26 +8,32 @@
 
 extern crate alloc;
 
+mod attached;
+mod clock;
 mod counts;
+mod events;
 mod filter;
 mod json;
+mod linux_names;
 mod manifest;
 mod options;
 mod record;
 mod tracer;
+mod tracks;
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use counts::Counts;
+use events::Events;
 use nacre_nest::Services;
-use nacre_nest::command::{FAILED, complain, create, explain, lossy};
+use nacre_nest::command::{FAILED, complain, explain, lossy};
 use nacre_nest::interpose::stage::{self, messages};
 use nacre_rt::Arguments;
 use nacre_sys::lock::Lock;
 use manifest::MANIFEST;
 use options::{Options, Show};
-use record::{Events, Record, Sink};
+use record::{Lines, Record, Sink};
 use tracer::Tracer;
 
 nacre_rt::entry!(trace);
@@ -41,18 +47,21 @@ fn main() {
 const NAME: &str = MANIFEST.name;
 
 fn sink(options: &Options<'_>, services: &Services, arguments: &Arguments) -> Result<Sink, String> {
+    let times = (options.stamp, options.tells_duration);
     Ok(match options.show {
-        Show::Lines => Sink::Lines(messages()?, None),
+        Show::Lines => Sink::Lines(Lines::new(messages()?, None, times)),
         Show::LinesIn(path) => {
             let path = arguments.absolute(path);
-            Sink::Lines(create(services, &path)?, Some(path))
+            let opened = events::open(services, &path, options.appends, "")?;
+            Sink::Lines(Lines::new(opened.file, Some(path), times))
         }
         Show::Counts => Sink::Counts(Box::new(Lock::new(Counts::new())), messages()?),
         Show::Nothing => Sink::Nothing,
         Show::Events(path) => {
             let program = options.command.iter().map(|word| lossy(word)).collect::<Vec<_>>().join(" ");
             let path = arguments.absolute(path);
-            Sink::Events(Lock::new(Events::new(create(services, &path)?, &path, &program)))
+            let opened = events::open(services, &path, options.appends, json::END)?;
+            Sink::Events(Lock::new(Events::new(opened, &path, &program)))
         }
     })
 }

@@ -1,135 +1,26 @@
 //! Output about messages: lines on the standard error, a table at the end, a file of trace events,
 //! or nothing.
 
+use crate::attached::Attached;
+use crate::clock::{Clock, Stamp, took};
 use crate::counts::{Counts, OTHERS};
+use crate::events::Events;
 use crate::filter::Filter;
-use crate::json::{self, Event};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_nest::interpose::stage::write_all;
 use nacre_nest::interpose::text::{self, MessageDirection};
-use nacre_proto::flags::{CLOCK_MONOTONIC, SERVICE_CLOCK};
-use nacre_proto::{clock, describe, file, parent};
+use nacre_proto::file;
+use nacre_sys::OwnedReference;
 use nacre_sys::clock::ticks;
 use nacre_sys::lock::Lock;
-use nacre_sys::{OwnedReference, Reference};
-
-/// Number of a process where nobody numbers them.
-const ALONE: u64 = 1;
-/// Maximum of bytes of one message.
-const PIECE: usize = 65536;
-
-/// Trace events, on their way into a file.
-pub struct Events {
-    file: OwnedReference,
-    path: Vec<u8>,
-    clock: Clock,
-    text: String,
-    /// Name of the first process, and its number.
-    program: String,
-    first: u64,
-}
-
-impl Events {
-    /// Events of `program`, written to `file`, which has this path.
-    pub fn new(file: OwnedReference, path: &[u8], program: &str) -> Events {
-        Events { file, path: path.to_vec(), clock: Clock::start(), text: String::with_capacity(PIECE), program: String::from(program), first: 0 }
-    }
-
-    /// Says which number the first process has; only once.
-    fn begin(&mut self, pid: u64) {
-        if self.first == 0 {
-            self.first = pid;
-            json::open(&self.program, pid, &mut self.text);
-        }
-    }
-
-    fn flush(&mut self) {
-        write_all(self.file.handle(), self.text.as_bytes());
-        self.text.clear();
-    }
-
-    fn add(&mut self, done: &Done<'_>) {
-        self.begin(ALONE);
-        // Operations that are no messages carry their name in their text.
-        let mut name = String::new();
-        match done.message.split_once('(') {
-            Some((first, _)) if done.label == OTHERS => name.push_str(first),
-            _ => text::name(done.label, &mut name),
-        }
-        let start = self.clock.nanoseconds(done.started);
-        let event = Event {
-            name: &name,
-            category: describe(done.label).map_or("unknown", |operation| operation.protocol),
-            start,
-            duration: self.clock.nanoseconds(done.ended).saturating_sub(start),
-            pid: if done.pid == 0 { self.first } else { done.pid },
-            worker: done.worker,
-            message: done.message,
-            answer: done.answer,
-        };
-        json::event(&event, &mut self.text);
-        if self.text.len() > PIECE - 8192 {
-            self.flush();
-        }
-    }
-
-    fn close(&mut self) {
-        self.begin(ALONE);
-        json::close(&mut self.text);
-        self.flush();
-        // If nobody can hand the file out, it is there all the same.
-        let _ = file::hand_out(self.file.handle(), &self.path[..]);
-    }
-}
-
-/// Turns ticks into nanoseconds. How long a tick is, is measured between the start and the first
-/// use.
-struct Clock {
-    service: Option<OwnedReference>,
-    started: (u64, u64),
-    /// Nanoseconds in 2^32 ticks; 0: not known yet.
-    rate: u64,
-}
-
-impl Clock {
-    fn start() -> Clock {
-        let service = parent::find(Reference::PARENT, SERVICE_CLOCK).ok().map(|reply| reply.found);
-        let mut clock = Clock { service, started: (0, 0), rate: 0 };
-        clock.started = (ticks(), clock.read().unwrap_or(0));
-        clock
-    }
-
-    fn read(&self) -> Option<u64> {
-        let time = clock::read(self.service.as_ref()?.handle(), CLOCK_MONOTONIC).ok()?;
-        time.seconds.checked_mul(1_000_000_000)?.checked_add(time.nanoseconds)
-    }
-
-    /// Without a clock, or without time between, a tick counts as a nanosecond.
-    fn measure(&self) -> u64 {
-        let passed = ticks().wrapping_sub(self.started.0);
-        let nanoseconds = self.read().unwrap_or(0).saturating_sub(self.started.1);
-        match (u128::from(nanoseconds) << 32) / u128::from(passed.max(1)) {
-            0 => 1 << 32,
-            rate => rate.min(u128::from(u64::MAX)) as u64,
-        }
-    }
-
-    fn nanoseconds(&mut self, ticks: u64) -> u64 {
-        if self.rate == 0 {
-            self.rate = self.measure();
-        }
-        let passed = ticks.saturating_sub(self.started.0);
-        ((u128::from(passed) * u128::from(self.rate)) >> 32) as u64
-    }
-}
 
 /// Destination of the output.
 pub enum Sink {
-    /// Stream that gets a line for each message. If it is a file of ours, its path.
-    Lines(OwnedReference, Option<Vec<u8>>),
+    /// Stream that gets a line for each message.
+    Lines(Lines),
     /// Counted; the table goes to the stream.
     Counts(Box<Lock<Counts>>, OwnedReference),
     /// File that gets an event for each message.
@@ -138,10 +29,47 @@ pub enum Sink {
     Nothing,
 }
 
+/// Lines about messages.
+pub struct Lines {
+    /// Stream that gets them.
+    pub stream: OwnedReference,
+    /// Path of the stream, if it is a file of ours.
+    pub path: Option<Vec<u8>>,
+    /// Time before each line.
+    pub stamp: Option<Stamp>,
+    /// Each line ends with the time that its answer took.
+    pub tells_duration: bool,
+    /// The clock, if a line has a time, and the time of the line before.
+    pub clock: Lock<Option<(Clock, u64)>>,
+}
+
+impl Lines {
+    /// Lines in a stream.
+    pub fn new(stream: OwnedReference, path: Option<Vec<u8>>, (stamp, tells_duration): (Option<Stamp>, bool)) -> Lines {
+        let has_times = stamp.is_some() || tells_duration;
+        Lines { stream, path, stamp, tells_duration, clock: Lock::new(has_times.then(|| (Clock::start(), 0))) }
+    }
+
+    fn show(&self, done: &Done<'_>) {
+        let from = if done.pid == 0 { String::new() } else { format!("[pid {}] ", done.pid) };
+        let (mut before, mut behind) = (String::new(), String::new());
+        if let Some((clock, last)) = &mut *self.clock.lock() {
+            let now = clock.since_1970(done.started);
+            before = self.stamp.map_or(before, |stamp| stamp.text(now, *last));
+            *last = now;
+            if self.tells_duration {
+                behind = took(clock.nanoseconds(done.ended).saturating_sub(clock.nanoseconds(done.started)));
+            }
+        }
+        let line = [&from, &before, done.message, " = ", done.answer, &behind, "\n"].concat();
+        write_all(self.stream.handle(), line.as_bytes());
+    }
+}
+
 /// A message that has been answered.
 pub struct Done<'a> {
-    /// Worker that carried the message.
-    pub worker: usize,
+    /// Track that the message has had. `None`: it was no message that waited for an answer.
+    pub track: Option<u32>,
     /// Number of the process that its port belongs to; 0 is the first one.
     pub pid: u64,
     /// Label of the message.
@@ -163,12 +91,14 @@ pub struct Record {
     sink: Sink,
     data_limit: usize,
     filter: Filter,
+    /// Person who looks from outside.
+    pub attached: Attached,
 }
 
 impl Record {
     /// Shows the messages of `filter` in `sink`, at most `data_limit` bytes of each piece of data.
     pub fn new(sink: Sink, data_limit: usize, filter: Filter) -> Record {
-        Record { sink, data_limit, filter }
+        Record { sink, data_limit, filter, attached: Attached::default() }
     }
 
     /// The first process has this number.
@@ -178,27 +108,48 @@ impl Record {
         }
     }
 
+    /// A message of a process is under way: the track that it has until it is done.
+    pub fn enter(&self, pid: u64) -> Option<u32> {
+        if let Sink::Events(events) = &self.sink { Some(events.lock().enter(pid)) } else { None }
+    }
+
+    /// A process says what it is called: its name, and behind a zero the words of its command.
+    pub fn name(&self, pid: u64, said: &[u8]) {
+        if let Sink::Events(events) = &self.sink {
+            let (name, words) = said.split_at(said.iter().position(|byte| *byte == 0).unwrap_or(said.len()));
+            let words: Vec<&[u8]> = words.split(|byte| *byte == 0).filter(|word| !word.is_empty()).collect();
+            let name = if words.is_empty() { name.to_vec() } else { words.join(&b' ') };
+            events.lock().name(pid, &String::from_utf8_lossy(&name));
+        }
+    }
+
     /// Returns true if messages have to be shown as text.
     #[inline]
     pub fn wants_text(&self) -> bool {
-        matches!(self.sink, Sink::Lines(..) | Sink::Events(_))
+        self.shows_text() || self.attached.is_there()
+    }
+
+    /// Returns true if the sink shows messages as text.
+    #[inline]
+    fn shows_text(&self) -> bool {
+        matches!(self.sink, Sink::Lines(_) | Sink::Events(_))
     }
 
     /// Returns true if messages of this operation have to be shown as text.
     #[inline]
     pub fn wants_text_of(&self, label: u32) -> bool {
-        self.wants_text() && self.filter.shows(label)
+        self.shows_text() && self.filter.shows(label) || self.attached.wants_text_of(label)
     }
 
     /// Returns true if notifications have to be shown as text.
     pub fn wants_notifications(&self) -> bool {
-        self.wants_text() && self.filter.shows_others()
+        self.shows_text() && self.filter.shows_others() || self.attached.is_there()
     }
 
     /// The time-stamp, if anybody wants it.
     #[inline]
     pub fn time(&self) -> u64 {
-        if matches!(self.sink, Sink::Nothing) { 0 } else { ticks() }
+        if matches!(self.sink, Sink::Nothing) && !self.attached.is_there() { 0 } else { ticks() }
     }
 
     /// A request as text.
@@ -217,15 +168,20 @@ impl Record {
 
     /// A message has been answered.
     pub fn done(&self, done: &Done<'_>) {
-        if done.label != OTHERS && !self.filter.shows(done.label) {
+        self.attached.show(done);
+        self.put(done);
+    }
+
+    /// Gives the sink what it shows of a message.
+    fn put(&self, done: &Done<'_>) {
+        if done.label != OTHERS && !(self.filter.shows(done.label) && self.filter.shows_answer(done.failed)) {
+            if let Sink::Events(events) = &self.sink {
+                events.lock().leave(done.pid, done.track);
+            }
             return;
         }
         match &self.sink {
-            Sink::Lines(stream, _) => {
-                let from = if done.pid == 0 { String::new() } else { format!("[pid {}] ", done.pid) };
-                let line = [&from, done.message, " = ", done.answer, "\n"].concat();
-                write_all(stream.handle(), line.as_bytes());
-            }
+            Sink::Lines(lines) => lines.show(done),
             Sink::Counts(counts, _) => counts.lock().count(done.label, done.failed, done.ended.wrapping_sub(done.started)),
             Sink::Events(events) => events.lock().add(done),
             Sink::Nothing => {}
@@ -237,17 +193,31 @@ impl Record {
     pub fn count(&self, label: u32, failed: bool, started: u64) {
         if let Sink::Counts(counts, _) = &self.sink
             && self.filter.shows(label)
+            && self.filter.shows_answer(failed)
         {
             counts.lock().count(label, failed, ticks().wrapping_sub(started));
         }
     }
 
-    /// Something that is no message, as text: which worker tells it, and of which process.
-    pub fn note(&self, (worker, pid): (usize, u64), message: &str, answer: &str) {
+    /// Something of a process that is no message, as text.
+    pub fn note(&self, pid: u64, message: &str, answer: &str) {
         if self.wants_text() {
-            let time = self.time();
-            self.done(&Done { worker, pid, label: OTHERS, failed: false, started: time, ended: time, message, answer });
+            self.done(&self.noted(pid, message, answer));
         }
+    }
+
+    /// A notification, as text. Unlike other notes, the filter may hide it.
+    pub fn notification(&self, pid: u64, message: &str) {
+        let done = self.noted(pid, message, "0");
+        self.attached.show(&done);
+        if self.filter.shows_others() {
+            self.put(&done);
+        }
+    }
+
+    fn noted<'a>(&self, pid: u64, message: &'a str, answer: &'a str) -> Done<'a> {
+        let time = self.time();
+        Done { track: None, pid, label: OTHERS, failed: false, started: time, ended: time, message, answer }
     }
 
     /// The child has ended: what is shown at the end.
@@ -257,8 +227,8 @@ impl Record {
             Sink::Counts(counts, stream) => write_all(stream.handle(), counts.lock().table(name).as_bytes()),
             Sink::Events(events) => events.lock().close(),
             // If nobody can hand the file out, it is there all the same.
-            Sink::Lines(file, Some(path)) => drop(file::hand_out(file.handle(), &path[..])),
-            Sink::Lines(_, None) | Sink::Nothing => {}
+            Sink::Lines(Lines { stream, path: Some(path), .. }) => drop(file::hand_out(stream.handle(), &path[..])),
+            Sink::Lines(_) | Sink::Nothing => {}
         }
     }
 }

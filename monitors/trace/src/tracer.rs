@@ -7,6 +7,7 @@ use alloc::string::String;
 use core::convert::Infallible;
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
+use nacre_control::Follower;
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::MessageDirection;
 use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Interposer, report_exception, report_killed};
@@ -27,6 +28,8 @@ pub struct Asked {
     label: u32,
     /// Number of the process that the port belongs to.
     pid: u64,
+    /// Track of the message, in a file of events.
+    track: Option<u32>,
     started: u64,
     text: String,
 }
@@ -70,6 +73,10 @@ impl Interposer for Tracer {
         MANIFEST.name
     }
 
+    fn follower(&self) -> Option<&dyn Follower> {
+        Some(&self.record.attached)
+    }
+
     #[inline]
     fn lets_words_pass(&self) -> bool {
         !self.record.wants_text()
@@ -95,12 +102,16 @@ impl Interposer for Tracer {
 
     #[inline]
     fn request(&self, letter: &mut InterposedRequest<'_, u64>) -> Result<Asked, Errno> {
-        let started = self.record.time();
+        if self.record.wants_text() && matches!(letter.label, process::name_set::LABEL | process::renew::LABEL) {
+            self.record.name(letter.seen.tag, &letter.bytes());
+        }
         let text = self.request_text(letter);
         if letter.label == parent::exit::LABEL && letter.is_parent && self.record.wants_text_of(letter.label) {
-            self.record.note((letter.worker, letter.seen.tag), &text, "?");
+            self.record.note(letter.seen.tag, &text, "?");
         }
-        Ok(Asked { label: letter.label, pid: letter.seen.tag, started, text })
+        let track = self.record.enter(letter.seen.tag);
+        let started = self.record.time();
+        Ok(Asked { label: letter.label, pid: letter.seen.tag, track, started, text })
     }
 
     fn returned(&self, asked: &mut Asked, reply: &Received, arrival: Arrival) -> ReferenceRule<u64, Infallible> {
@@ -109,35 +120,35 @@ impl Interposer for Tracer {
     }
 
     #[inline]
-    fn answered(&self, worker: usize, asked: Asked, returned: &Result<InterposedReply<'_>, Status>) {
+    fn answered(&self, _: usize, asked: Asked, returned: &Result<InterposedReply<'_>, Status>) {
         let failed = returned.as_ref().map_or(true, |returned| returned.label != 0);
         let answer = self.reply_text(asked.label, returned);
         let ended = self.record.time();
-        self.record.done(&Done { worker, pid: asked.pid, label: asked.label, failed, started: asked.started, ended, message: &asked.text, answer: &answer });
+        self.record.done(&Done { track: asked.track, pid: asked.pid, label: asked.label, failed, started: asked.started, ended, message: &asked.text, answer: &answer });
     }
 
-    fn notified(&self, worker: usize, seen: &ProxyInfo<u64>, bits: u64) -> bool {
+    fn notified(&self, _: usize, seen: &ProxyInfo<u64>, bits: u64) -> bool {
         if self.record.wants_notifications() {
-            self.record.note((worker, seen.tag), &format!("notify(#{}, {bits:#x})", seen.number), "0");
+            self.record.notification(seen.tag, &format!("notify(#{}, {bits:#x})", seen.number));
         }
         true
     }
 
-    fn exception(&self, worker: usize, exception: &Exception) -> u64 {
+    fn exception(&self, _: usize, exception: &Exception) -> u64 {
         let Exception { kind, error, address, instruction } = exception;
         let text = format!("exception({kind}, error={error:#x}, address={address:#x}, instruction={instruction:#x})");
-        self.record.note((worker, 0), &text, &format!("signal {}", exception.signal()));
+        self.record.note(0, &text, &format!("signal {}", exception.signal()));
         report_exception(&self.name, exception);
         exception.exit_status()
     }
 
-    fn killed(&self, worker: usize) -> u64 {
-        self.record.note((worker, 0), "thread_ended(#0)", "signal 9");
+    fn killed(&self, _: usize) -> u64 {
+        self.record.note(0, "thread_ended(#0)", "signal 9");
         report_killed(&self.name)
     }
 
     fn signalled(&self, signal: u64) {
-        self.record.note((0, 0), "ended(#0)", &format!("signal {signal}"));
+        self.record.note(0, "ended(#0)", &format!("signal {signal}"));
     }
 
     fn ended(&self) {

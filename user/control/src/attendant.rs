@@ -2,11 +2,13 @@
 //! of a list, and passes all other commands on to those who attend within.
 
 use crate::attendance::{Attendance, Told};
+use crate::follower::Follower;
 use crate::record::{Facts, within_seat};
 use crate::seats::{Command, Seats};
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use nacre_abi::message::NO_REFERENCES;
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::{Code, fault};
 use nacre_proto::control::{self, Server, answer, attend, done, next};
 use nacre_proto::flags::COMMAND_LIST;
@@ -16,8 +18,12 @@ use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Reference, Status};
 
 /// Word of the port at which we are told of commands.
 const COMMANDED: u64 = u64::MAX;
-/// Word of the service's port. All smaller words are seats.
+/// Word of the service's port.
 const SERVICE: u64 = u64::MAX - 1;
+/// Word of the port at which a follower tells that it has news. All smaller words are seats.
+const NEWS: u64 = u64::MAX - 2;
+/// Nanoseconds after which news are told again that nobody could take.
+const AGAIN: u64 = 5_000_000;
 /// Maximum number of bytes of a request: a part of an answer.
 const CAPACITY: usize = crate::attendance::PART;
 /// Result of what was done as asked.
@@ -32,16 +38,23 @@ pub struct Attendant {
     ports: BTreeMap<u64, OwnedPort>,
     set: OwnedPortSet,
     facts: fn() -> Facts,
+    follower: Option<(&'static dyn Follower, OwnedPort)>,
+    /// News that nobody could take yet.
+    kept: Option<(u64, Vec<u8>)>,
 }
 
 impl Attendant {
-    /// Attends outside for a monitor that tells these facts. `None`: nobody gives commands, or
-    /// there is no memory to hear them.
-    pub fn start(facts: fn() -> Facts) -> Option<Attendant> {
+    /// Attends outside for a monitor that tells these facts, and may follow some commands. `None`:
+    /// nobody gives commands, or there is no memory to hear them.
+    pub fn start(facts: fn() -> Facts, follower: Option<&'static dyn Follower>) -> Option<Attendant> {
         let set = OwnedPortSet::new().ok()?;
         let outside = Attendance::start(set.handle(), COMMANDED)?;
         let service = OwnedPort::new(SERVICE, set.handle()).ok()?;
-        Some(Attendant { outside, seats: Seats::default(), service, ports: BTreeMap::new(), set, facts })
+        let follower = match follower {
+            Some(follower) => Some((follower, OwnedPort::new(NEWS, set.handle()).ok()?)),
+            None => None,
+        };
+        Some(Attendant { outside, seats: Seats::default(), service, ports: BTreeMap::new(), set, facts, follower, kept: None })
     }
 
     /// The service for those within.
@@ -55,10 +68,13 @@ impl Attendant {
         // What came before there was anybody to hear it.
         self.take_commands();
         loop {
-            match endpoint.next(self.set.handle().address(), nacre_sys::FOREVER) {
+            let timeout = if self.kept.is_some() { AGAIN } else { nacre_sys::FOREVER };
+            match endpoint.next(self.set.handle().address(), timeout) {
                 Ok(event) => self.handle(event),
+                Err(status) if status.code() == Some(Code::TimedOut) => {}
                 Err(status) => return status,
             }
+            self.tell_news();
         }
     }
 
@@ -82,8 +98,39 @@ impl Attendant {
         }
     }
 
+    /// Tells what the monitor has to tell to those who follow. They may have no room for it yet.
+    fn tell_news(&mut self) {
+        let Some((follower, _)) = &self.follower else { return };
+        while let Some((number, text)) = self.kept.take().or_else(|| follower.take()) {
+            match self.outside.answer_whole(number, &text) {
+                Ok(()) => {}
+                Err(Errno::EAGAIN) => {
+                    self.kept = Some((number, text));
+                    return;
+                }
+                Err(_) => follower.end(number),
+            }
+        }
+    }
+
+    /// Gives a command to the monitor, if it follows such commands.
+    fn follow(&self, command: &Command) -> Option<Result<(), Errno>> {
+        let (follower, port) = self.follower.as_ref()?;
+        // One who has gone makes room for the next.
+        if let Some(number) = follower.current().filter(|number| self.outside.answer_whole(*number, b"") == Err(Errno::ESRCH)) {
+            follower.end(number);
+        }
+        match port.new_reference(REFERENCE_USE | REFERENCE_NOTIFY) {
+            Ok(news) => follower.begin(command, news),
+            Err(_) => None,
+        }
+    }
+
     /// Tells our part of a list, and asks those within. The result, if there is nobody.
     fn obey(&mut self, command: Command) -> Option<Errno> {
+        if let Some(begun) = self.follow(&command) {
+            return begun.err();
+        }
         let is_list = command.operation == COMMAND_LIST;
         if is_list && let Err(errno) = self.outside.answer(command.number, &(self.facts)().line()) {
             return Some(errno);
@@ -113,7 +160,7 @@ fn told(is_list: bool, result: Errno) -> Errno {
 
 /// The seat that a request came to.
 fn seat(request: &Request<'_>) -> Result<u64, Errno> {
-    if request.word() < SERVICE { Ok(request.word()) } else { Err(Errno::ENOSYS) }
+    if request.word() < NEWS { Ok(request.word()) } else { Err(Errno::ENOSYS) }
 }
 
 impl Server for Attendant {

@@ -3,7 +3,7 @@
 //! no such thread.
 
 use alloc::vec::Vec;
-use nacre_control::{Attendant, Facts};
+use nacre_control::{Attendant, Facts, Follower};
 use nacre_rt::thread::{self, Handle};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedReference, Reference, Thread};
@@ -36,7 +36,12 @@ pub fn time() -> Option<u64> {
 /// Attends for a monitor that tells these facts about itself whenever it is asked. A monitor that
 /// cannot attend goes on without it.
 pub fn begin(facts: fn() -> Facts) {
-    let Some(attendant) = Attendant::start(facts) else { return };
+    begin_with(facts, None);
+}
+
+/// Attends as [`begin`] does, for a monitor that may follow some commands.
+pub fn begin_with(facts: fn() -> Facts, follower: Option<&'static dyn Follower>) {
+    let Some(attendant) = Attendant::start(facts, follower) else { return };
     let Ok(service) = attendant.service() else { return };
     *ATTENDANT.lock() = Some(attendant);
     match thread::spawn(serve, 0) {

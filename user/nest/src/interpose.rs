@@ -24,6 +24,7 @@ use alloc::vec::Vec;
 use reference_translation::ReferenceTranslation;
 use worker_buffers::{Answer, WorkerBuffers, copied};
 use nacre_abi::Status;
+use nacre_control::Follower;
 use nacre_control::record::Figures;
 use nacre_proto::Errno;
 use nacre_proto::flags::REPORT_MESSAGE;
@@ -160,6 +161,19 @@ pub trait Interposer: Sync + 'static {
     fn figures(&self) -> Figures {
         Figures::new()
     }
+
+    /// The monitor's answers to commands that it follows, if it follows any.
+    fn follower(&self) -> Option<&dyn Follower> {
+        None
+    }
+
+    /// A worker has received a message, and has done nothing with it yet.
+    #[inline]
+    fn receives(&self, _worker: usize) {}
+
+    /// A worker is about to answer, and to receive again.
+    #[inline]
+    fn rests(&self, _worker: usize) {}
 
     /// Returns true if a message that is words alone, with an answer of words alone, may go on
     /// after [`Interposer::words`] without an [`InterposedRequest`].

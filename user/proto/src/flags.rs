@@ -40,6 +40,7 @@ table! {
     COMMAND_WINDOW = 8 of 0xffff_ffff_ffff_ffff, "Sets the size of a process's terminal. Text: the number as above, a newline, rows, a space, and columns.";
     COMMAND_TAKEN = 9 of 0xffff_ffff_ffff_ffff, "Says that output has been taken, so that more may come. Text: the number as above, a newline, and how many bytes.";
     COMMAND_RELEASE = 10 of 0xffff_ffff_ffff_ffff, "Lets an environment go on that stands still by `COMMAND_HOLD`, or ends it, with `COMMAND_END`. Text: number of the command that froze it, in decimal digits; 0: it stands still since it was thawed. `ESRCH`: it does not stand still by that.";
+    COMMAND_TRACE = 11 of 0xffff_ffff_ffff_ffff, "Shows what the outermost tracer sees, a line a message, until nobody waits for the answer any more. Text: values of its option `-e`, each with a zero behind it. `EBUSY`: somebody is shown it already.";
 }
 
 table! {

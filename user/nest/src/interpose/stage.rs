@@ -222,7 +222,7 @@ pub fn run_with<W: Interposer>(watch: W, tag: W::Tag, mut services: Services, po
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
     let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, room, worker, objects: memory, end_child }, pool)));
     *RELAY.lock() = Some(relay);
-    attending::begin(facts);
+    attending::begin_with(facts, relay.watch().follower());
     let parent = relay.parent(original.leak(), tag).map_err(kernel("its first proxy"))?;
     let child = match start(command, arguments, Ports { parent, keeper: relay.keeper() }) {
         Ok(child) => child,
