@@ -49,9 +49,16 @@ fn monitor(manifest: &Manifest) -> Command {
         Programs::Several => "Arguments of the program. A word `:` begins the next program and its options",
     };
     let arguments = Arg::new("ARGUMENTS").num_args(0..).trailing_var_arg(true).help(others);
-    let more = format!("{}\nWhat the monitor hands on: {}", manifest.notes, manifest.hands_on);
+    let repeated: String = manifest.options.iter().filter(|choice| is_repeated(choice)).map(|choice| format!("\n{}: {}", choice.name, choice.help)).collect();
+    let more = format!("{}{repeated}\nWhat the monitor hands on: {}", manifest.notes, manifest.hands_on);
     let command = Command::new(manifest.name).about(manifest.summary).after_help(more).arg(program).arg(arguments);
-    manifest.options.iter().fold(command, |command, choice| command.arg(option(choice)))
+    manifest.options.iter().filter(|choice| !is_repeated(choice)).fold(command, |command, choice| command.arg(option(choice)))
+}
+
+/// Returns true for a letter that is given several times, as `-tt`, which is no option of its own
+/// where options are letters.
+fn is_repeated(choice: &Choice) -> bool {
+    !choice.name.starts_with("--") && choice.name.len() > 2
 }
 
 fn option(choice: &Choice) -> Arg {
