@@ -65,8 +65,6 @@ pub type Run = (u64, u64);
 /// A segment that takes memory only where somebody touches it.
 pub struct Promise {
     base: u64,
-    /// Bytes of addresses that are kept for it.
-    room: u64,
     size: u64,
     region: Option<OwnedRegion>,
     /// Port at which faults arrive. It goes after the region.
@@ -75,6 +73,24 @@ pub struct Promise {
     taken: u64,
     /// The cluster that came last.
     last: Range<u64>,
+    /// Addresses that are kept for it, also after all that is mapped there.
+    room: Room,
+}
+
+/// Addresses of a promise, which are given back when nothing is mapped there any more: what is
+/// mapped at the same place meanwhile would be hidden by what is still there.
+#[derive(Default)]
+struct Room {
+    base: u64,
+    size: u64,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if self.size != 0 {
+            ADDRESSES.lock().give(self.base, self.size);
+        }
+    }
 }
 
 /// Free addresses by their starts. Those that were given back lie behind [`next`](Addresses::next)
@@ -153,7 +169,7 @@ impl Promise {
     pub fn new(size: u64) -> Result<Promise, Errno> {
         let room = size.next_multiple_of(LARGEST.start);
         let base = ADDRESSES.lock().take(room).ok_or(Errno::ENOMEM)?;
-        Ok(Promise { base, room, size, region: None, keeper: None, clusters: BTreeMap::new(), taken: 0, last: 0..0 })
+        Ok(Promise { base, room: Room { base, size: room }, size, region: None, keeper: None, clusters: BTreeMap::new(), taken: 0, last: 0..0 })
     }
 
     /// Makes its region, whose faults go to `keeper`; a reference to it.
@@ -318,7 +334,7 @@ impl Promise {
     /// Makes it shorter or longer, as far as addresses are kept for it. What it has behind its new
     /// end is to be [`cut`](Promise::cut).
     pub fn resize(&mut self, size: u64) -> Result<(), Errno> {
-        if size > self.room {
+        if size > self.room.size {
             return Err(Errno::ENOMEM);
         }
         if let Some(region) = &self.region {
@@ -332,29 +348,27 @@ impl Promise {
     pub fn dismantle(mut self) -> Clusters {
         // First the region, so that there is one revocation and not one for each cluster.
         self.region = None;
-        Clusters(core::mem::take(&mut self.clusters))
+        Clusters { clusters: core::mem::take(&mut self.clusters), _room: core::mem::take(&mut self.room) }
     }
 }
 
 /// All that a promise had. There may be so many clusters that there is no memory for a list.
 #[derive(Default)]
-pub struct Clusters(BTreeMap<u64, Cluster>);
+pub struct Clusters {
+    clusters: BTreeMap<u64, Cluster>,
+    /// Addresses at which they are, after them.
+    _room: Room,
+}
 
 impl Clusters {
     /// Returns true if nothing is left.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.clusters.is_empty()
     }
 
     /// Takes one out.
     pub fn pop(&mut self) -> Option<Run> {
-        self.0.pop_first().map(|(_, cluster)| (cluster.start, cluster.size))
-    }
-}
-
-impl Drop for Promise {
-    fn drop(&mut self) {
-        ADDRESSES.lock().give(self.base, self.room);
+        self.clusters.pop_first().map(|(_, cluster)| (cluster.start, cluster.size))
     }
 }
 
