@@ -64,8 +64,7 @@ pub fn parse<'a>(words: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
         // Help, or a mistake.
         MANIFEST.option(&mut &words[..])?;
     }
-    // The window of a device is memory of none but who asks for it.
-    let manager = self::manager(first).filter(|name| *name != device::NAME).ok_or(Stop::Value(FIRST))?;
+    let manager = self::manager(first).ok_or(Stop::Value(FIRST))?;
     // Memory that shows no file has another manager.
     let (manager, others) = if manager == file::NAME { (anonymous::NAME, [file::NAME].to_vec()) } else { (manager, Vec::new()) };
     let mut options = Options { manager, memory: 16 << 20, quota: 16 << 20, others, compressed: None, backing: None, store: None, colours: None, window: None, over: None, chaos: None, stats: false, command: &[] };
@@ -133,7 +132,6 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_refused() {
         assert_eq!(parse(&[b"swapped", b"sh"]), Err(Stop::Value(b"MANAGER")));
-        assert_eq!(parse(&[b"device", b"--window", b"/dev/hpet", b"sh"]), Err(Stop::Value(b"MANAGER")));
         assert_eq!(parse(&[b"pinned", b"--quota", b"0", b"sh"]), Err(Stop::Value(b"--quota")));
         assert_eq!((parse(&[b"pinned"]), parse(&[])), (Err(Stop::NoProgram), Err(Stop::NoProgram)));
     }
