@@ -6,6 +6,7 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use nacre_abi::message::MAX_BYTES;
 use nacre_nest::Services;
 use nacre_nest::command::{FAILED, complain, create};
 use nacre_nest::interpose::InterposedRequest;
@@ -14,8 +15,8 @@ use nacre_proto::flags::OWN_POSITION;
 use nacre_recording::{Answer, Digest, Start};
 use nacre_sys::OwnedReference;
 
-/// Bytes that are kept before they are written.
-const PART: usize = 48 << 10;
+/// Bytes that are kept before they are written, and that one message carries.
+const PART: usize = MAX_BYTES as usize;
 
 /// A recording that is written.
 pub struct Recorder {
