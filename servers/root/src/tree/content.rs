@@ -6,6 +6,7 @@
 
 use crate::frames::FRAME;
 use crate::store::Store;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_sys::Span;
@@ -52,8 +53,8 @@ pub struct Content {
     /// Set once it is not what the other side has, or others have its memory: it cannot be read
     /// again.
     is_kept: bool,
-    /// Parts to which others may write: offset and size.
-    shared: Vec<(u64, u64)>,
+    /// Parts of a file of the other side's to which others may write: sizes by offset.
+    shared: BTreeMap<u64, u64>,
 }
 
 /// Part of a file.

@@ -49,10 +49,11 @@ impl<S: Store> Tree<S> {
     /// Memory for a page of a file that is shared; see [`Content::page`].
     pub fn page(&mut self, key: Key, offset: u64, writable: bool) -> Option<(u64, u64, u64)> {
         self.fill(key, offset, 1, false).ok()?;
+        let is_passed = self.is_passed(key);
         match &mut self.nodes.get_mut(key)?.body {
             NodeContent::File(content) => {
                 let piece = content.page(&mut self.store, offset, writable)?;
-                if writable {
+                if writable && is_passed {
                     content.note_shared(piece.0, piece.2);
                 }
                 Some(piece)

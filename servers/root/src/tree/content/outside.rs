@@ -101,11 +101,9 @@ impl Content {
 
     /// Notes that others may write to a part.
     pub fn note_shared(&mut self, offset: u64, size: u64) {
-        if let Some(last) = self.shared.last_mut().filter(|last| last.0 + last.1 == offset) {
-            last.1 += size;
-        } else if !self.shared.contains(&(offset, size)) {
-            self.shared.push((offset, size));
-        }
+        // One entry a place, however often it is shown.
+        let known = self.shared.entry(offset).or_default();
+        *known = size.max(*known);
     }
 
     /// Returns the parts to which others may write, as far as the file goes. `is_last`: nobody may
