@@ -2,8 +2,11 @@
    of the rows whose name starts with memory, bytes for each of the N.
    The same file runs on Linux and on Nacre; time is the time-stamp counter, which under QEMU's instruction count advances by one with every instruction. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,7 +17,9 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -166,18 +171,58 @@ static int (*pipes)[2], set;
 static struct pollfd *polled;
 static size_t turn;
 
-static void prepare_pipes(void)
+static void allow_descriptors(size_t most)
 {
-    struct rlimit limit = {2 * count + 64, 2 * count + 64};
+    struct rlimit limit = {most, most};
     need(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
+}
+
+static void make_pipes(uint32_t flags)
+{
+    allow_descriptors(2 * count + 64);
     pipes = calloc(count, sizeof *pipes);
     polled = calloc(count, sizeof *polled);
     set = epoll_create1(0);
     for (size_t number = 0; number < count; number++) {
-        struct epoll_event event = {.events = EPOLLIN, .data.u32 = number};
+        struct epoll_event event = {.events = EPOLLIN | flags, .data.u32 = number};
         need(pipe(pipes[number]) == 0, "pipe");
         need(epoll_ctl(set, EPOLL_CTL_ADD, pipes[number][0], &event) == 0, "epoll_ctl");
         polled[number] = (struct pollfd){.fd = pipes[number][0], .events = POLLIN};
+    }
+}
+
+static void prepare_pipes(void)
+{
+    make_pipes(0);
+}
+
+static void prepare_edges(void)
+{
+    make_pipes(EPOLLET);
+}
+
+/* N pipes that have been waited for once, so that whoever asks their servers has asked. */
+static void prepare_idle(void)
+{
+    struct epoll_event event;
+    make_pipes(0);
+    need(epoll_wait(set, &event, 1, 1) == 0, "epoll_wait");
+}
+
+static void look_at_set(void)
+{
+    struct epoll_event event;
+    need(epoll_wait(set, &event, 1, 0) == 0, "epoll_wait");
+}
+
+/* All N leave the set and come back. */
+static void change_set(void)
+{
+    for (size_t number = 0; number < count; number++)
+        need(epoll_ctl(set, EPOLL_CTL_DEL, pipes[number][0], NULL) == 0, "epoll_ctl");
+    for (size_t number = 0; number < count; number++) {
+        struct epoll_event event = {.events = EPOLLIN, .data.u32 = number};
+        need(epoll_ctl(set, EPOLL_CTL_ADD, pipes[number][0], &event) == 0, "epoll_ctl");
     }
 }
 
@@ -201,6 +246,168 @@ static void wait_in_poll(void)
     need(read(pipes[turn][0], &byte, 1) == 1, "read");
     need(poll(polled, count, 1) == 0, "poll");
     turn = (turn + 1) % count;
+}
+
+/* Ends that are read have numbers below 1,024, and all others higher ones. */
+static void prepare_select(void)
+{
+    allow_descriptors(2 * FD_SETSIZE + 64);
+    pipes = calloc(count, sizeof *pipes);
+    for (size_t number = 0; number < count; number++) {
+        need(pipe(pipes[number]) == 0, "pipe");
+        int high = fcntl(pipes[number][1], F_DUPFD, FD_SETSIZE);
+        need(high >= 0 && close(pipes[number][1]) == 0, "a higher number");
+        pipes[number][1] = high;
+    }
+}
+
+static int select_all(struct timeval limit)
+{
+    fd_set wanted;
+    FD_ZERO(&wanted);
+    for (size_t number = 0; number < count; number++)
+        FD_SET(pipes[number][0], &wanted);
+    int found = select(FD_SETSIZE, &wanted, NULL, NULL, &limit);
+    need(found <= 0 || FD_ISSET(pipes[turn][0], &wanted), "the set");
+    return found;
+}
+
+static void wait_in_select(void)
+{
+    char byte;
+    need(write(pipes[turn][1], "x", 1) == 1, "write");
+    need(select_all((struct timeval){1, 0}) == 1, "select");
+    need(read(pipes[turn][0], &byte, 1) == 1, "read");
+    need(select_all((struct timeval){0, 1000}) == 0, "select");
+    turn = (turn + 1) % count;
+}
+
+static void use_pipes(void)
+{
+    int ends[2];
+    char byte;
+    for (size_t number = 0; number < count; number++) {
+        need(pipe(ends) == 0 && write(ends[1], "x", 1) == 1 && read(ends[0], &byte, 1) == 1, "pipe");
+        close(ends[0]);
+        close(ends[1]);
+    }
+}
+
+static void enter_new_directory(void)
+{
+    static char path[] = "/tmp/scaleXXXXXX";
+    need(mkdtemp(path) != NULL && chdir(path) == 0, "a directory");
+}
+
+static int create(const char *name)
+{
+    int file = open(name, O_CREAT | O_RDWR, 0600);
+    need(file >= 0, name);
+    return file;
+}
+
+static void prepare_files(void)
+{
+    char name[32];
+    allow_descriptors(count + 64);
+    enter_new_directory();
+    for (size_t number = 0; number < count; number++) {
+        snprintf(name, sizeof name, "file-%zu", number);
+        create(name);
+    }
+}
+
+static void prepare_closed_files(void)
+{
+    prepare_files();
+    close_range(3, ~0u, 0);
+}
+
+static void list(void)
+{
+    DIR *directory = opendir(".");
+    size_t found = 0;
+    need(directory != NULL, "opendir");
+    while (readdir(directory))
+        found++;
+    need(found == count + 2, "readdir");
+    closedir(directory);
+}
+
+/* A file below N directories, by an absolute path. */
+static char *deep;
+
+static void prepare_deep(void)
+{
+    enter_new_directory();
+    deep = getcwd(NULL, 0);
+    deep = realloc(deep, strlen(deep) + 2 * count + 8);
+    for (size_t number = 0; number < count; number++) {
+        need(mkdir("d", 0700) == 0 && chdir("d") == 0, "a directory");
+        strcat(deep, "/d");
+    }
+    close(create("file"));
+    strcat(deep, "/file");
+}
+
+static void open_deep(void)
+{
+    int file = open(deep, O_RDONLY);
+    need(file >= 0 && close(file) == 0, "open");
+}
+
+/* A file in which every second byte is locked, N in all. */
+static int locked;
+
+static void lock(short kind, off_t at)
+{
+    struct flock part = {.l_type = kind, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
+    need(fcntl(locked, F_SETLK, &part) == 0, "fcntl");
+}
+
+static void prepare_locks(void)
+{
+    enter_new_directory();
+    locked = create("file");
+    for (size_t number = 0; number < count; number++)
+        lock(F_WRLCK, 4 * number);
+}
+
+static void lock_one_more(void)
+{
+    lock(F_WRLCK, 4 * (count / 2) + 2);
+    lock(F_UNLCK, 4 * (count / 2) + 2);
+}
+
+/* Threads that wait for a round, and how many of them have seen it. */
+static uint32_t round_number, awake;
+
+static void *wait_for_rounds(void *argument)
+{
+    for (uint32_t seen = 0;;) {
+        while (__atomic_load_n(&round_number, __ATOMIC_SEQ_CST) == seen)
+            syscall(SYS_futex, &round_number, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+        seen++;
+        if (__atomic_add_fetch(&awake, 1, __ATOMIC_SEQ_CST) == count)
+            syscall(SYS_futex, &awake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    }
+    return NULL;
+}
+
+static void prepare_sleepers(void)
+{
+    for (size_t number = 0; number < count; number++)
+        start_thread(wait_for_rounds);
+    usleep(100000);
+}
+
+static void wake(void)
+{
+    awake = 0;
+    __atomic_add_fetch(&round_number, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &round_number, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    for (uint32_t seen; (seen = __atomic_load_n(&awake, __ATOMIC_SEQ_CST)) != count;)
+        syscall(SYS_futex, &awake, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 }
 
 static uint64_t free_memory(void)
@@ -281,8 +488,19 @@ static const struct operation {
     {"threads", NULL, threads, NULL},
     {"requests", NULL, NULL, requests},
     {"fork_descriptors", prepare_descriptors, fork_and_wait, NULL},
+    {"fork_files", prepare_files, fork_and_wait, NULL},
     {"epoll_idle", prepare_pipes, wait_in_set, NULL},
+    {"epoll_edges", prepare_edges, wait_in_set, NULL},
+    {"epoll_look", prepare_idle, look_at_set, NULL},
+    {"epoll_change", prepare_pipes, change_set, NULL},
     {"poll_idle", prepare_pipes, wait_in_poll, NULL},
+    {"select_idle", prepare_select, wait_in_select, NULL},
+    {"pipes", NULL, use_pipes, NULL},
+    {"list", prepare_closed_files, list, NULL},
+    {"open_deep", prepare_deep, open_deep, NULL},
+    {"open_guarded", prepare_deep, open_deep, NULL},
+    {"locks", prepare_locks, lock_one_more, NULL},
+    {"wake", prepare_sleepers, wake, NULL},
     {"memory_process", NULL, NULL, memory_process},
     {"memory_thread", NULL, NULL, memory_thread},
     {"stat_meanwhile", NULL, NULL, stat_meanwhile},

@@ -16,11 +16,17 @@ use crate::tree::Tree;
 const NUMBERS: [u64; 4] = [10, 100, 1000, 4000];
 /// Numbers where each thing is a thread or a process.
 const FEW: [u64; 4] = [10, 50, 100, 400];
+/// Numbers that a set of `select` and a path can hold.
+const BOUNDED: [u64; 4] = [1, 10, 100, 1000];
 /// Path of the program in the guest.
 const PLACE: &str = "/bench/scale";
+/// The row that is measured below [`GUARD`].
+const GUARDED: &str = "open_guarded";
+/// A guard that allows everything, and looks at every path all the same.
+const GUARD: [&str; 6] = ["guard", "--allow", "*", "--deny", "file.write /nonexistent/**", "process"];
 
 /// Rows: the word that `scale.c` knows, a name for people, and the numbers.
-const ROWS: [(&str, &str, [u64; 4]); 13] = [
+const ROWS: [(&str, &str, [u64; 4]); 24] = [
     ("map_unmap", "N MiB mapped and unmapped", NUMBERS),
     ("touch", "N pages touched for the first time", NUMBERS),
     ("fork_mappings", "fork, exit, wait with N mappings", NUMBERS),
@@ -29,8 +35,19 @@ const ROWS: [(&str, &str, [u64; 4]); 13] = [
     ("threads", "N threads made, then joined", FEW),
     ("requests", "stat by N threads at once, each", FEW),
     ("fork_descriptors", "fork, exit, wait with N descriptors", NUMBERS),
+    ("fork_files", "fork, exit, wait with N open files", NUMBERS),
     ("epoll_idle", "epoll: a byte found among N pipes, then a wait of 1 ms", NUMBERS),
+    ("epoll_edges", "the same, told of edges", NUMBERS),
+    ("epoll_look", "epoll_wait without a wait, N idle pipes", NUMBERS),
+    ("epoll_change", "N pipes taken from a set and added again", NUMBERS),
     ("poll_idle", "poll: a byte found among N pipes, then a wait of 1 ms", NUMBERS),
+    ("select_idle", "select: the same", BOUNDED),
+    ("pipes", "N pipes made, used for a byte, closed", NUMBERS),
+    ("list", "a directory with N files listed", NUMBERS),
+    ("open_deep", "open and close of a file below N directories", BOUNDED),
+    (GUARDED, "the same below guard with rules of paths", BOUNDED),
+    ("locks", "a byte locked and unlocked beside N locks", NUMBERS),
+    ("wake", "N threads woken that wait for a word", FEW),
     ("memory_process", "bytes of each of N forked, idle processes", FEW),
     ("memory_thread", "bytes of each of N idle threads", FEW),
     ("stat_meanwhile", "longest stat while another maps N MiB", NUMBERS),
@@ -43,12 +60,17 @@ pub fn measure(tree: &Tree, products: &Products, names: &[String], no_linux: boo
         return Err(Failure::new(Class::NotFound, format!("there is no row {unknown}")).remedy(format!("there are: {}", known.join(", "))));
     }
     let file = compile_from(tree, "bench/scale", "scale.c", &["-static", "-w"], PLACE)?;
-    let words = rows(names).flat_map(|(name, _, numbers)| numbers.iter().map(move |number| (PLACE.to_string(), format!("{name}:{number}"))));
-    let batch = Batch { files: vec![(file, PathBuf::from(PLACE))], runs: words.collect(), starter: "linux-tests".into(), below: vec!["process".into()], ..Batch::default() };
-    let nacre = figures(&batch, products)?;
+    let batch = |of: &dyn Fn(&str) -> bool, below: &[&str]| {
+        let words = rows(names).filter(|(name, ..)| of(name)).flat_map(|(name, _, numbers)| numbers.iter().map(move |number| (PLACE.to_string(), format!("{name}:{number}"))));
+        let (runs, below) = (words.collect(), below.iter().map(|word| word.to_string()).collect());
+        Batch { files: vec![(file.clone(), PathBuf::from(PLACE))], runs, starter: "linux-tests".into(), below, ..Batch::default() }
+    };
+    let parts = [batch(&|name| name != GUARDED, &["process"]), batch(&|name| name == GUARDED, &GUARD)];
+    let nacre = parts.iter().filter(|part| !part.runs.is_empty()).map(|part| figures(part, products)).collect::<Outcome<Vec<_>>>()?;
+    let nacre = Figures::joined(nacre);
     let linux = match no_linux {
         true => Figures::default(),
-        false => Figures::parse(&String::from_utf8_lossy(&batch.on_linux(tree)?.output)),
+        false => Figures::parse(&String::from_utf8_lossy(&batch(&|_| true, &[]).on_linux(tree)?.output)),
     };
     nacre.unmeasured().for_each(|line| eprintln!("nacre: {line}"));
     Ok(Scale::join(names, [&nacre, &linux]))

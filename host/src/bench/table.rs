@@ -38,6 +38,15 @@ impl Figures {
         figures
     }
 
+    /// Figures of several runs as one.
+    pub fn joined(runs: Vec<Figures>) -> Figures {
+        runs.into_iter().fold(Figures::default(), |mut all, run| {
+            all.figures.extend(run.figures);
+            all.unmeasured.extend(run.unmeasured);
+            all
+        })
+    }
+
     /// Returns true if nothing was measured.
     pub fn is_empty(&self) -> bool {
         self.figures.is_empty()
