@@ -13,7 +13,7 @@ pub use area::Area;
 pub use area::{Fill, Sharing};
 
 /// The form that this library writes and reads.
-const VERSION: u64 = 6;
+const VERSION: u64 = 7;
 /// Bytes that most take.
 const USUAL: usize = 6 << 10;
 /// Maximum number of descriptors, files, areas or segments in a record.
@@ -64,6 +64,8 @@ pub struct Inheritance {
     pub files: Vec<File>,
     /// Descriptors.
     pub descriptors: Vec<Descriptor>,
+    /// Members of the files that are sets of files (`epoll`).
+    pub sets: Vec<Set>,
     /// Index of the file that is the current directory.
     pub current: Option<u64>,
     /// Reference that stands for the process at servers where it has locked files. Absent in a
@@ -94,6 +96,34 @@ pub struct File {
     pub path: Vec<u8>,
     /// Position of the next read in a directory or generated file.
     pub position: u64,
+}
+
+/// A file of `epoll`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Set {
+    /// Index of the file that the set is.
+    pub file: u64,
+    /// The files that it watches.
+    pub members: Vec<Member>,
+}
+
+/// A file that a set watches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Member {
+    /// Descriptor that the program named.
+    pub descriptor: u64,
+    /// Index of the file.
+    pub file: u64,
+    /// Events and flags.
+    pub wanted: u64,
+    /// Word that the program gets with events.
+    pub data: u64,
+    /// Events that were reported last.
+    pub told: u64,
+    /// Counts of arrivals and departures at that time.
+    pub changes: [u64; 2],
+    /// Set if the program has used the file since.
+    pub is_used: bool,
 }
 
 /// A descriptor.
@@ -282,6 +312,23 @@ impl File {
     }
 }
 
+impl Set {
+    fn write(&self, to: &mut Writer) {
+        to.word(self.file);
+        to.list(&self.members, |to, one| to.words(&[one.descriptor, one.file, one.wanted, one.data, one.told, one.changes[0], one.changes[1], one.is_used.into()]));
+    }
+
+    fn read(from: &mut Reader<'_>, files: u64) -> Option<Set> {
+        let file = from.below(files)?;
+        let members = from.list(|from| {
+            let [descriptor, file, wanted, data, told, arrivals, departures] = from.words()?;
+            let is_used = from.truth()?;
+            (file < files).then_some(Member { descriptor, file, wanted, data, told, changes: [arrivals, departures], is_used })
+        })?;
+        Some(Set { file, members })
+    }
+}
+
 impl Segment {
     fn write(&self, to: &mut Writer) {
         to.option(self.port);
@@ -345,6 +392,7 @@ impl Inheritance {
         to.list(&self.pending, |to, signal| to.words(signal));
         to.list(&self.files, |to, file| file.write(to));
         to.list(&self.descriptors, |to, one| to.words(&[one.number, one.file, one.close_on_exec.into()]));
+        to.list(&self.sets, |to, set| set.write(to));
         to.option(self.current);
         to.option(self.lock_owner);
         to.option(self.keyed);
@@ -378,6 +426,7 @@ impl Inheritance {
         new.files = from.list(File::read)?;
         let files = new.files.len() as u64;
         new.descriptors = from.list(|from| Some(Descriptor { number: from.below(MOST)?, file: from.below(files)?, close_on_exec: from.truth()? }))?;
+        new.sets = from.list(|from| Set::read(from, files))?;
         new.current = from.option(files)?;
         new.lock_owner = from.option(references)?;
         new.keyed = from.option(references)?;

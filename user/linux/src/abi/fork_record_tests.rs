@@ -42,6 +42,7 @@ fn inheritance() -> Inheritance {
             File { reference: Some(0), mode: 0o100644, flags: 1, ..File::default() },
         ],
         descriptors: vec![Descriptor { number: 0, file: 0, close_on_exec: false }, Descriptor { number: 9, file: 1, close_on_exec: true }],
+        sets: vec![Set { file: 1, members: vec![Member { descriptor: 4, file: 2, wanted: 1 << 31, data: 5, told: 1, changes: [6, 7], is_used: true }] }],
         current: Some(1),
         lock_owner: Some(3),
         keyed: Some(1),

@@ -2,11 +2,12 @@
 //! an [`Inheritance`].
 
 use crate::abi::errno::Errno;
-use crate::abi::fork_record::{self, Copy, Descriptor, File, Inheritance, STATE, area};
+use crate::abi::fork_record::{self, Copy, Descriptor, File, Inheritance, Member, STATE, area};
 use crate::abi::registers::Frame;
 use crate::operations::files::in_process_io;
 use crate::process::Process;
 use crate::services::segment::Segment;
+use crate::state::files::epoll_set::Entry;
 use crate::state::files::in_process_file::InProcessFile;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::memory::address_map::Area;
@@ -16,6 +17,7 @@ use crate::state::memory::user_access;
 use crate::state::signals::dispositions::Action;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
 use nacre_rt::fallible;
@@ -23,6 +25,9 @@ use nacre_sys::{OwnedReference, Reference, Region, memory};
 
 /// Address range where the library maps a child's memory while it builds the child.
 pub const WINDOWS: core::ops::Range<u64> = nacre_sys::window::WINDOWS;
+
+/// Serial number of the next inheritance. None has the number 0.
+static SERIALS: AtomicU64 = AtomicU64::new(1);
 
 /// Something that is handed on: the plain data, and the references that it names.
 pub struct ForkState {
@@ -35,6 +40,10 @@ pub struct ForkState {
     /// Areas to copy: index into `areas`, first address, and first address behind.
     pub copies: Vec<(usize, u64, u64)>,
     known: KnownPart,
+    /// Number that no other inheritance of this process has.
+    serial: u64,
+    /// Files that are sets of files, with their numbers.
+    sets: Vec<(u64, Rc<OpenFile>)>,
     /// Set if the areas hold a part of the first thread's stack.
     keeps_stack: bool,
     /// Segments that the areas show, kept until the areas exist.
@@ -58,7 +67,7 @@ impl ForkState {
             groups: fallible::collect(process.identity.groups.iter().map(|group| u64::from(*group)))?,
             ..Inheritance::default()
         };
-        Ok(ForkState { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), known: KnownPart::default(), keeps_stack: false, shown: Vec::new() })
+        Ok(ForkState { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), known: KnownPart::default(), serial: SERIALS.fetch_add(1, Ordering::Relaxed), sets: Vec::new(), keeps_stack: false, shown: Vec::new() })
     }
 
     /// Adds what only `execve` keeps: signals that wait. Those of the thread are the process's
@@ -93,11 +102,13 @@ impl ForkState {
         Ok(())
     }
 
-    /// The number of a file, if it is one that others can have.
-    fn file(&mut self, file: &Rc<OpenFile>, known: &mut Vec<(*const OpenFile, u64)>) -> Result<Option<u64>, Errno> {
-        let at = Rc::as_ptr(file);
-        if let Some((_, number)) = known.iter().find(|(other, _)| *other == at) {
-            return Ok(Some(*number));
+    /// The number of a file, if it is one that others can have. Each file keeps the number that it
+    /// got, so that none is searched for.
+    fn file(&mut self, file: &Rc<OpenFile>) -> Result<Option<u64>, Errno> {
+        if let (serial, number) = file.inherited_as.get()
+            && serial == self.serial
+        {
+            return Ok(Some(number));
         }
         let (stream, reference) = match &file.kind {
             Kind::Remote(reference) => (None, Some(reference)),
@@ -109,14 +120,17 @@ impl ForkState {
         let Some((path, position)) = path else { return Ok(None) };
         fallible::push(&mut self.data.files, File { stream, reference, mode: file.mode.get(), flags: file.flags.get(), path, position })?;
         let number = self.data.files.len() as u64 - 1;
-        fallible::push(known, (at, number))?;
+        if is_set(file) {
+            fallible::push(&mut self.sets, (number, file.clone()))?;
+        }
+        file.inherited_as.set((self.serial, number));
         Ok(Some(number))
     }
 
     /// Adds the open files; those that `execve` closes only for a fork.
     pub fn add_files(&mut self, process: &mut Process, forks: bool) -> Result<(), Errno> {
         in_process_io::move_counters(process);
-        let (mut known, mut next) = (Vec::new(), 0);
+        let mut next = 0;
         while let Some(number) = process.descriptors.open_from(next) {
             next = number + 1;
             let (Ok(file), Ok(close_on_exec)) = (process.descriptors.get(number), process.descriptors.close_on_exec(number)) else {
@@ -125,7 +139,7 @@ impl ForkState {
             if close_on_exec && !forks {
                 continue;
             }
-            if let Some(file) = self.file(&file, &mut known)? {
+            if let Some(file) = self.file(&file)? {
                 fallible::push(&mut self.data.descriptors, Descriptor { number, file, close_on_exec })?;
             }
         }
@@ -133,9 +147,26 @@ impl ForkState {
         [self.data.lock_owner, self.data.keyed] = self.references_of([kept(&process.lock_owner), kept(&process.keyed.port)])?;
         self.data.attached = if forks { fallible::collect(process.keyed.attached.iter().map(|one| one.words()))? } else { Vec::new() };
         self.data.current = match &process.current {
-            Some(directory) => self.file(directory, &mut known)?,
+            Some(directory) => self.file(directory)?,
             None => None,
         };
+        self.add_sets()
+    }
+
+    /// Adds what sets of files watch, as far as it is handed on.
+    fn add_sets(&mut self) -> Result<(), Errno> {
+        for (file, open) in core::mem::take(&mut self.sets) {
+            let Kind::Local(local) = &open.kind else { continue };
+            let mut members = Vec::new();
+            if let InProcessFile::Set(set) = &*local.borrow() {
+                for entry in set.entries() {
+                    if let Some(member) = entry.file.upgrade().and_then(|file| member(entry, &file, self.serial)) {
+                        fallible::push(&mut members, member)?;
+                    }
+                }
+            }
+            fallible::push(&mut self.data.sets, fork_record::Set { file, members })?;
+        }
         Ok(())
     }
 
@@ -254,8 +285,22 @@ fn made_here(file: &OpenFile) -> Option<(Vec<u8>, u64)> {
     let Kind::Local(local) = &file.kind else { return None };
     match &*local.borrow() {
         InProcessFile::Shown(shown) => Some((shown.node.path().into_bytes(), shown.position)),
+        InProcessFile::Set(_) => Some((SET.to_vec(), 0)),
+        InProcessFile::Signals(set) => Some((SIGNALS.to_vec(), *set)),
+        InProcessFile::Timer(timer) => Some((timer.to_path(), 0)),
         _ => None,
     }
+}
+
+fn is_set(file: &OpenFile) -> bool {
+    matches!(&file.kind, Kind::Local(local) if matches!(&*local.borrow(), InProcessFile::Set(_)))
+}
+
+/// Returns a file of a set as it is handed on, if it is in the inheritance with this serial number.
+fn member(entry: &Entry, file: &OpenFile, serial: u64) -> Option<Member> {
+    let (known, number) = file.inherited_as.get();
+    let Entry { descriptor, wanted, data, told, changes, .. } = *entry;
+    (known == serial).then(|| Member { descriptor, file: number, wanted, data, told, changes, is_used: file.used.get() != entry.used })
 }
 
 /// The path that a file was opened by, if it says all.
@@ -293,6 +338,10 @@ fn state(process: &mut Process) -> [u64; STATE] {
 
 /// Path value that marks a pidfd.
 pub const PROCESS: &[u8] = b"process";
+/// Path value that marks a set of files (`epoll`).
+pub const SET: &[u8] = b"epoll";
+/// Path value that marks a file of signals.
+pub const SIGNALS: &[u8] = b"signals";
 
 /// Returns the first address of the part of an area that a fork's child gets. The first thread's
 /// stack grows again, so most of what lies below its pointer is left out. `keeps`: something below

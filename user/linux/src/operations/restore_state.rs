@@ -8,7 +8,7 @@ use crate::abi::fork_record::area::{self, Sharing};
 use crate::abi::signal_info::{Info, LAST};
 use crate::abi::signal_numbers::HANDLER_IGNORE;
 use crate::operations::files::pidfd;
-use crate::operations::fork_state::{PROCESS, WINDOWS};
+use crate::operations::fork_state::{PROCESS, SET, SIGNALS, WINDOWS};
 use crate::operations::proc;
 use crate::operations::program_image::{Auxiliary, mapping_slot};
 use crate::process::Process;
@@ -17,6 +17,8 @@ use crate::services::segment::{Paging, Segment};
 use crate::state::capabilities::Capabilities;
 use crate::state::credentials::Identity;
 use crate::state::files::descriptor_table::Descriptors;
+use crate::state::files::epoll_set::{Entry, Set};
+use crate::state::files::in_process_file::{FileTimer, InProcessFile};
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::proc_node::{Node, Shown, Target};
 use crate::state::limits::{Limits, MAX_DESCRIPTORS};
@@ -30,10 +32,11 @@ use crate::state::signals::dispositions::Action;
 use crate::state::system_v::Attached;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
-use core::cell::OnceCell;
+use core::cell::{OnceCell, RefCell};
 use nacre_abi::{ObjectType, Rights};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::keyed;
+use nacre_rt::fallible;
 use nacre_rt::memory::{HEAP_END, HEAP_START};
 use nacre_sys::{Mapping, OwnedReference, Reference};
 
@@ -74,8 +77,8 @@ pub struct Given {
     /// Address of the first reference.
     first: u64,
     count: u64,
-    /// A bit for each of the first ones that were taken for good.
-    kept: u64,
+    /// A bit for each one that was taken for good. Empty until the first one is.
+    kept: Vec<u64>,
 }
 
 impl Given {
@@ -83,19 +86,25 @@ impl Given {
         Reference(self.first + number * ObjectType::Reference.size())
     }
 
+    fn is_kept(&self, number: u64) -> bool {
+        self.kept.get(number as usize / 64).is_some_and(|word| word & 1 << (number % 64) != 0)
+    }
+
     /// Returns a reference, or a copy if it was taken before, since a record may name one twice.
     fn take(&mut self, number: u64) -> Result<OwnedReference, Errno> {
-        if number >= 64 || self.kept & 1 << number != 0 {
+        if self.kept.is_empty() {
+            self.kept = fallible::zeros(self.count.div_ceil(64) as usize)?;
+        }
+        if self.is_kept(number) {
             return OwnedReference::copy_of(self.slot(number), REFERENCE_USE).map_err(|_| ENOMEM);
         }
-        self.kept |= 1 << number;
+        *self.kept.get_mut(number as usize / 64).ok_or(EINVAL)? |= 1 << (number % 64);
         Ok(OwnedReference::adopt(self.slot(number)))
     }
 
     /// The originals go.
     fn finish(self) {
-        let is_kept = |number: u64| number < 64 && self.kept & 1 << number != 0;
-        for number in (0..self.count).filter(|number| !is_kept(*number)) {
+        for number in (0..self.count).filter(|number| !self.is_kept(*number)) {
             drop(OwnedReference::adopt(self.slot(number)));
         }
     }
@@ -104,7 +113,7 @@ impl Given {
 /// Returns the references that the auxiliary vector describes. Called once, because taking them
 /// empties their slots.
 pub fn given(auxiliary: &Auxiliary) -> Given {
-    Given { first: mapping_slot(auxiliary.window_count), count: auxiliary.inherited_count, kept: 0 }
+    Given { first: mapping_slot(auxiliary.window_count), count: auxiliary.inherited_count, kept: Vec::new() }
 }
 
 /// Reads the inheritance, if the process was born with one.
@@ -175,21 +184,14 @@ pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) ->
     process.limits = Limits::of(data.limits);
     let mut files = Vec::new();
     for file in &data.files {
-        files.push(match file.path.as_slice() {
-            path if file.reference.is_some() || file.stream.is_some() => {
-                let open = open_file(file, &mut given)?;
-                *open.opened_by.borrow_mut() = (!path.is_empty()).then(|| (None, path.to_vec()));
-                open
-            }
-            PROCESS => Rc::new(pidfd::open_file(file.position, file.flags)),
-            path => shown(process, path, file)?,
-        });
+        fallible::push(&mut files, inherited_file(process, file, &mut given)?)?;
     }
     process.descriptors = Descriptors::new();
     for one in &data.descriptors {
         let file = files.get(one.file as usize).ok_or(EINVAL)?.clone();
         process.descriptors.replace(one.number, file, one.close_on_exec, MAX_DESCRIPTORS as usize)?;
     }
+    data.sets.iter().try_for_each(|set| fill_set(set, &files))?;
     process.current = data.current.and_then(|number| files.get(number as usize).cloned());
     process.lock_owner = data.lock_owner.map(|number| given.take(number)).transpose()?;
     process.keyed.port = data.keyed.map(|number| given.take(number)).transpose()?;
@@ -213,6 +215,43 @@ pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) ->
             process.memory.add(&mut process.services, area.start, area.end - area.start, Rights(area.rights))?;
         }
         process.memory.check_tables();
+    }
+    Ok(())
+}
+
+/// Makes an open file again.
+fn inherited_file(process: &mut Process, file: &File, given: &mut Given) -> Result<Rc<OpenFile>, Errno> {
+    if file.reference.is_some() || file.stream.is_some() {
+        let open = open_file(file, given)?;
+        *open.opened_by.borrow_mut() = (!file.path.is_empty()).then(|| (None, file.path.clone()));
+        return Ok(open);
+    }
+    let local = |local| Rc::new(OpenFile::new(Kind::Local(RefCell::new(local)), file.mode, file.flags));
+    if let Some(timer) = FileTimer::of_path(&file.path) {
+        let open = local(InProcessFile::Timer(timer));
+        fallible::push(&mut process.file_timers, Rc::downgrade(&open))?;
+        return Ok(open);
+    }
+    Ok(match file.path.as_slice() {
+        PROCESS => Rc::new(pidfd::open_file(file.position, file.flags)),
+        SET => local(InProcessFile::Set(Set::new())),
+        SIGNALS => {
+            process.has_signal_files = true;
+            local(InProcessFile::Signals(file.position))
+        }
+        path => shown(process, path, file)?,
+    })
+}
+
+/// Puts files into a set again, with what was told of them.
+fn fill_set(set: &fork_record::Set, files: &[Rc<OpenFile>]) -> Result<(), Errno> {
+    let Kind::Local(local) = &files.get(set.file as usize).ok_or(EINVAL)?.kind else { return Err(EINVAL) };
+    let InProcessFile::Set(into) = &mut *local.borrow_mut() else { return Err(EINVAL) };
+    for member in &set.members {
+        let file = files.get(member.file as usize).ok_or(EINVAL)?;
+        let (serial, used) = (into.next_serial(), file.used.get().wrapping_add(member.is_used.into()));
+        let fork_record::Member { descriptor, wanted, data, told, changes, .. } = *member;
+        into.add(Entry { descriptor, file: Rc::downgrade(file), wanted, data, told, used, changes, serial, told_in: 0, is_looked_at: false })?;
     }
     Ok(())
 }

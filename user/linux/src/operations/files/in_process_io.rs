@@ -8,7 +8,7 @@ use crate::operations::clock_reading;
 use crate::operations::proc;
 use crate::operations::user_faults;
 use crate::process::Process;
-use crate::state::files::in_process_file::InProcessFile;
+use crate::state::files::in_process_file::{FileTimer, InProcessFile};
 use crate::state::files::open_file::{Kind, OpenFile};
 use core::cell::RefCell;
 
@@ -51,6 +51,7 @@ pub fn read_local(process: &mut Process, file: &RefCell<InProcessFile>, into: &m
         InProcessFile::Counter(counter) => counter.read()?,
         InProcessFile::Timer(timer) => {
             timer.timer.expire(clock_reading::now(process, MONOTONIC)?);
+            attend_to_timer(process, timer);
             Some(core::mem::take(&mut timer.timer.count)).filter(|count| *count != 0).ok_or(EAGAIN)?
         }
         _ => return Err(EINVAL),
@@ -88,6 +89,15 @@ pub fn write_local(process: &mut Process, file: &RefCell<InProcessFile>, from: &
         _ => return Err(EINVAL),
     }
     Ok(8)
+}
+
+/// Makes the agent if a timer is armed and there is none: a fork's child and a new program get
+/// their timers from another process.
+pub fn attend_to_timer(process: &mut Process, timer: &FileTimer) {
+    if timer.timer.due.is_some() && !process.has_agent() {
+        // Without it the timer is seen whenever somebody looks.
+        let _ = process.call_agent();
+    }
 }
 
 /// Returns true if any timers are files.

@@ -4,6 +4,7 @@ use crate::abi::errno::{Answer, EINVAL, ERESTART_UNHANDLED, Errno};
 use crate::abi::poll_events::{ALWAYS, POLLERR, POLLHUP, POLLIN, POLLOUT};
 use crate::abi::time_units::MONOTONIC;
 use crate::operations::clock_reading::{self, now};
+use crate::operations::files::in_process_io;
 use crate::operations::files::pidfd;
 use crate::operations::files::quiet_files;
 use crate::operations::user_faults;
@@ -137,6 +138,7 @@ pub fn local_events(process: &mut Process, file: &RefCell<InProcessFile>) -> u64
         InProcessFile::Timer(timer) => {
             // A clock that does not answer leaves the timer as it is.
             timer.timer.expire(clock_reading::now(process, MONOTONIC).unwrap_or(0));
+            in_process_io::attend_to_timer(process, timer);
             return if timer.timer.count != 0 { POLLIN } else { 0 };
         }
         InProcessFile::Signals(set) => *set,

@@ -9,6 +9,7 @@ use crate::abi::poll_events::{POLLIN, POLLOUT};
 use crate::state::files::epoll_set::Set;
 use crate::state::files::proc_node::Shown;
 use crate::state::timers::Timer;
+use alloc::vec::Vec;
 
 /// A counter.
 pub struct Counter {
@@ -48,6 +49,26 @@ pub struct FileTimer {
     pub clock: u64,
 }
 
+/// Start of the path value that marks a timer in an inheritance.
+const TIMER: &[u8] = b"timer";
+
+impl FileTimer {
+    /// Returns the timer as a path value of an inheritance.
+    pub fn to_path(&self) -> Vec<u8> {
+        let Timer { due, interval, count } = self.timer;
+        let words = [due.map_or(0, |due| due.saturating_add(1)), interval, count, self.clock].map(u64::to_le_bytes);
+        [TIMER, words.as_flattened()].concat()
+    }
+
+    /// Returns the timer that a path value says; `None` if it says none.
+    pub fn of_path(path: &[u8]) -> Option<FileTimer> {
+        let words: [u8; 32] = path.strip_prefix(TIMER)?.try_into().ok()?;
+        let word = |number: usize| words.as_chunks::<8>().0.get(number).map_or(0, |word| u64::from_le_bytes(*word));
+        let timer = Timer { due: word(0).checked_sub(1), interval: word(1), count: word(2) };
+        Some(FileTimer { timer, clock: word(3) })
+    }
+}
+
 /// A file that is told of faults.
 #[derive(Clone, Copy)]
 pub struct UserFaultFile {
@@ -80,6 +101,16 @@ pub enum InProcessFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_timer_is_what_its_path_says() {
+        for due in [None, Some(0), Some(5)] {
+            let path = FileTimer { timer: Timer { due, interval: 7, count: 2 }, clock: 1 }.to_path();
+            let again = FileTimer::of_path(&path).unwrap();
+            assert_eq!((again.timer.due, again.timer.interval, again.timer.count, again.clock), (due, 7, 2, 1));
+            assert!(FileTimer::of_path(&path[1..]).is_none() && FileTimer::of_path(&path[..36]).is_none());
+        }
+    }
 
     #[test]
     fn counters_give_all_or_one() {

@@ -72,6 +72,8 @@ pub struct OpenFile {
     pub watch: Cell<Watch>,
     /// Terminal that the file is, once the library has asked.
     pub terminal: Cell<TerminalState>,
+    /// Serial number of the inheritance that the file was entered in last, and its index there.
+    pub inherited_as: Cell<(u64, u64)>,
 }
 
 /// Goes along the directories that it was opened by one by one: a chain of them may be as long as a
@@ -111,6 +113,7 @@ impl OpenFile {
             watch: Cell::default(),
             terminal: Cell::default(),
             owner: Cell::default(),
+            inherited_as: Cell::default(),
         }
     }
 
