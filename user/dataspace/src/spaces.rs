@@ -53,12 +53,15 @@ pub struct Spaces<H, S, P> {
     stranded: BTreeMap<u64, Vec<u8>>,
     /// Addresses left for dataspaces whose pages are not promised.
     unpaid_left: u64,
+    /// Addresses that there are for these in all.
+    unpaid_all: u64,
 }
 
 impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
     /// Makes an empty set of dataspaces over these banks. Pages have numbers below `pages`.
     pub fn new(banks: Vec<Bank<H, S, P>>, pages: u64) -> Spaces<H, S, P> {
-        Spaces { banks, nodes: BTreeMap::new(), extents: Extents::new(pages), buffer: Box::new([0; PAGE]), stranded: BTreeMap::new(), unpaid_left: pages / unpaid::PART }
+        let unpaid_all = pages / unpaid::PART;
+        Spaces { banks, nodes: BTreeMap::new(), extents: Extents::new(pages), buffer: Box::new([0; PAGE]), stranded: BTreeMap::new(), unpaid_left: unpaid_all, unpaid_all }
     }
 
     /// The bank of a manager.

@@ -288,7 +288,7 @@ impl Keeper {
 
     /// Pages that no region shows any more.
     pub(crate) fn free(&mut self, pool: u64, space: u64) {
-        self.unpaid.remove(&space);
+        self.end_unpaid(space);
         let count = self.spaces.counted(space);
         self.spaces.delete(space);
         self.pools.count(pool, -(count as i64));
@@ -408,7 +408,7 @@ impl memory::Server for Keeper {
         }
         // Pages of managers come when they are touched. They are promised beforehand, unless more
         // is wanted than there may be.
-        let is_unpaid = flags & SEGMENT_OVERCOMMIT != 0;
+        let (is_unpaid, is_promised) = (flags & SEGMENT_OVERCOMMIT != 0, flags & SEGMENT_PROMISED != 0);
         let flags = flags & !(SEGMENT_PROMISED | SEGMENT_OVERCOMMIT);
         if flags != SEGMENT_PAGEABLE {
             let made = memory::segment_create(self.pools.real(pool)?, size, flags)?;
@@ -416,8 +416,8 @@ impl memory::Server for Keeper {
         }
         let count = pages(size)?;
         let key = match is_unpaid {
-            true => self.add_dataspace(pool, 0, |spaces| spaces.create_unpaid(0, count))?,
-            false => self.add_dataspace(pool, count, |spaces| spaces.create(0, count))?,
+            true => self.create_unpaid(pool, count, !is_promised)?,
+            false => self.create_paid(pool, count)?,
         };
         let (segment, region) = self.segment_references(key).inspect_err(|_| self.remove_dataspace(key))?;
         segment_create::Output { size: count * PAGE_SIZE, holds: SEGMENT_PAGEABLE, segment: segment.into(), region: region.into() }.now()

@@ -10,6 +10,7 @@ extern crate alloc;
 
 pub mod keeper;
 mod located;
+mod page_counts;
 pub mod pools;
 pub mod shares;
 pub mod stage;

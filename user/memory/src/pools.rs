@@ -1,6 +1,7 @@
 //! Limits of the child's pools. Each has a pool below, from which memory comes that must stay.
 //! Pageable memory is counted here.
 
+use crate::page_counts::PageCounts;
 use crate::tally::Tally;
 use alloc::collections::BTreeMap;
 use nacre_dataspaces::PAGE;
@@ -20,8 +21,6 @@ pub struct Pool {
     parent: Option<u64>,
     /// Bytes that it may have in all.
     limit: u64,
-    /// Pages of it and of those within it that are pageable.
-    pages: u64,
     /// Ports of the pool.
     pub ports: Ports,
 }
@@ -36,6 +35,10 @@ pub struct Pools {
     all: BTreeMap<u64, Pool>,
     /// Pools by those that they lie in.
     within: Tally,
+    /// Pageable pages that are promised.
+    promised: PageCounts,
+    /// Pageable pages that have addresses, and are promised when they are touched.
+    reserved: PageCounts,
 }
 
 impl Pools {
@@ -43,7 +46,9 @@ impl Pools {
     pub fn add(&mut self, key: u64, parent: Option<u64>, real: OwnedReference, limit: u64, ports: Ports) -> Result<(), Errno> {
         self.within.check(parent.unwrap_or(NO_POOL), MOST)?;
         self.within.add(parent.unwrap_or(NO_POOL), key);
-        self.all.insert(key, Pool { real, parent, limit, pages: 0, ports });
+        self.promised.add(key, parent);
+        self.reserved.add(key, parent);
+        self.all.insert(key, Pool { real, parent, limit, ports });
         Ok(())
     }
 
@@ -64,7 +69,7 @@ impl Pools {
         while let Some(key) = at {
             let pool = self.get(key)?;
             let below = memory::status(pool.real.handle())?;
-            let has = below.used.saturating_add(pool.pages * PAGE as u64);
+            let has = below.used.saturating_add(self.promised.all(key) * PAGE as u64);
             left = left.min(pool.limit.saturating_sub(has));
             used = used.or(Some(has));
             at = pool.parent;
@@ -86,13 +91,24 @@ impl Pools {
         if pages.saturating_mul(PAGE as u64) <= left { Ok(()) } else { Err(Errno::ENOMEM) }
     }
 
+    /// Pageable pages that are promised, by pool.
+    pub(crate) fn promised(&self) -> &PageCounts {
+        &self.promised
+    }
+
+    /// Pageable pages that are promised when they are touched, by pool.
+    pub(crate) fn reserved(&self) -> &PageCounts {
+        &self.reserved
+    }
+
     /// A pool has `more` pages more, or less, and so has all that it lies in.
     pub fn count(&mut self, key: u64, more: i64) {
-        let mut at = Some(key);
-        while let Some(pool) = at.and_then(|key| self.all.get_mut(&key)) {
-            pool.pages = pool.pages.saturating_add_signed(more);
-            at = pool.parent;
-        }
+        self.promised.count(key, more);
+    }
+
+    /// A pool has addresses for `more` pages more, or less, and so has all that it lies in.
+    pub fn count_reserved(&mut self, key: u64, more: i64) {
+        self.reserved.count(key, more);
     }
 
     /// A pool within this one, or this one.
@@ -112,6 +128,8 @@ impl Pools {
     /// A pool has gone, with all that lay in it.
     pub fn remove(&mut self, key: u64) {
         if let Some(pool) = self.all.remove(&key) {
+            self.promised.remove(key);
+            self.reserved.remove(key);
             self.within.remove(pool.parent.unwrap_or(NO_POOL), key);
             // If it is gone already, what was in it is, too.
             let _ = memory::pool_destroy(pool.real.handle());

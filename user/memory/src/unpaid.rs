@@ -2,15 +2,57 @@
 //! touches them.
 
 use crate::keeper::{Dataspace, Keeper, errno};
+use crate::page_counts::{PROMISED_SHARE, TOUCHED_SHARE};
 use core::ops::Range;
 use nacre_proto::Errno;
 
 impl Keeper {
+    /// Pages that the first manager can still promise.
+    fn unpromised(&self) -> u64 {
+        self.spaces.bank(0).map_or(0, |bank| bank.most().saturating_sub(bank.promised()))
+    }
+
+    /// Makes a segment whose pages are all promised. One pool is never promised all that there is:
+    /// the rest is for pages that are promised when they are touched.
+    pub(crate) fn create_paid(&mut self, pool: u64, count: u64) -> Result<u64, Errno> {
+        if self.spaces.may_be_unpaid(0) {
+            self.pools.promised().check(pool, count, self.unpromised(), PROMISED_SHARE)?;
+        }
+        self.add_dataspace(pool, count, |spaces| spaces.create(0, count))
+    }
+
+    /// Makes a segment whose pages are promised when they are touched. `must_fit`: it is refused
+    /// if there is no room for it beside the pages that are in use now, whatever is promised.
+    pub(crate) fn create_unpaid(&mut self, pool: u64, count: u64, must_fit: bool) -> Result<u64, Errno> {
+        let bank = self.spaces.bank(0).ok_or(Errno::ENOMEM)?;
+        let (here, away) = bank.population();
+        if must_fit && count > bank.most().saturating_sub((here + away) as u64) {
+            return Err(Errno::ENOMEM);
+        }
+        if count > self.spaces.small() {
+            self.pools.reserved().check(pool, count, self.spaces.unpaid_left(), PROMISED_SHARE)?;
+        }
+        self.add_dataspace(pool, 0, |spaces| spaces.create_unpaid(0, count))
+    }
+
     /// Notes that a new dataspace is not promised whole, if it is so.
     pub(crate) fn note_unpaid(&mut self, pool: u64, space: u64) {
         if self.spaces.is_unpaid(space) {
             self.unpaid.insert(space, (pool, 0));
+            self.count_reserved(pool, space, 1);
         }
+    }
+
+    /// A dataspace is promised whole, or goes.
+    pub(crate) fn end_unpaid(&mut self, space: u64) {
+        if let Some((pool, _)) = self.unpaid.remove(&space) {
+            self.count_reserved(pool, space, -1);
+        }
+    }
+
+    fn count_reserved(&mut self, pool: u64, space: u64, sign: i64) {
+        let count = self.spaces.pages(space).map_or(0, |pages| pages.end - pages.start);
+        self.pools.count_reserved(pool, sign * count as i64);
     }
 
     /// Checks that the pool of a dataspace may have what comes when these pages are touched.
@@ -18,7 +60,10 @@ impl Keeper {
         let Some((pool, _)) = self.unpaid.get(&space) else { return Ok(()) };
         match self.spaces.due_of(pages) {
             0 => Ok(()),
-            due => self.pools.check(*pool, due),
+            due => {
+                self.pools.promised().check(*pool, due, self.unpromised(), TOUCHED_SHARE)?;
+                self.pools.check(*pool, due)
+            }
         }
     }
 
@@ -44,7 +89,7 @@ impl Keeper {
         self.pools.check(pool, more)?;
         self.spaces.pay_whole(space).map_err(errno)?;
         self.recount(space);
-        self.unpaid.remove(&space);
+        self.end_unpaid(space);
         Ok(())
     }
 }

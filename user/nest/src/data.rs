@@ -4,7 +4,7 @@ use crate::places::Place;
 use crate::refusal::SpawnError;
 use nacre_abi::Rights;
 use nacre_abi::environment::DATA_REFERENCES;
-use nacre_proto::flags::SEGMENT_PAGEABLE;
+use nacre_proto::flags::{SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE};
 use nacre_proto::{Errno, memory};
 use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space, Window};
 
@@ -29,7 +29,9 @@ pub struct Data {
 impl Data {
     /// Takes zeroed memory from a pool: `size` bytes, whole pages, which may go.
     pub fn new(pool: Reference, size: u64) -> Result<Data, SpawnError> {
-        let taken = memory::segment_create(pool, size, SEGMENT_PAGEABLE).map_err(|errno| match errno {
+        // Where others have been promised all that there is, what is touched is promised then.
+        let taken = memory::segment_create(pool, size, SEGMENT_PAGEABLE).or_else(|_| memory::segment_create(pool, size, SEGMENT_PAGEABLE | SEGMENT_OVERCOMMIT));
+        let taken = taken.map_err(|errno| match errno {
             Errno::ENOMEM => SpawnError::TooLarge(size, None),
             errno => SpawnError::Service("taking memory", errno),
         })?;

@@ -15,6 +15,10 @@ use core::ops::Range;
 /// Part of all addresses that such dataspaces can have together: one in so many. So there are
 /// always some for memory that is promised whole.
 pub(super) const PART: u64 = 2;
+/// Part of these that only small dataspaces can have: one address in so many.
+const KEPT_PART: u64 = 16;
+/// Small dataspaces for which that part is enough.
+const SMALL_ONES: u64 = 8192;
 
 /// Clusters of a dataspace that are promised.
 #[derive(Debug, Default)]
@@ -31,15 +35,36 @@ fn share(pages: &Range<u64>, cluster: u64) -> u64 {
 }
 
 impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
+    /// Returns true if a manager can promise pages when they are touched.
+    pub fn may_be_unpaid(&self, manager: usize) -> bool {
+        self.banks.get(manager).is_some_and(|bank| !(bank.has_homes() || bank.store().keeps_all() || bank.store().is_origin()))
+    }
+
+    /// Number of pages left for dataspaces that are not promised whole.
+    pub fn unpaid_left(&self) -> u64 {
+        self.unpaid_left
+    }
+
+    /// Returns the most pages of a small dataspace, for which there are always addresses.
+    pub fn small(&self) -> u64 {
+        self.unpaid_all / KEPT_PART / SMALL_ONES
+    }
+
+    /// Returns true if there are addresses for so many pages more. Nobody takes all that is left,
+    /// and what is large leaves enough for all that is small.
+    fn has_addresses(&self, count: u64) -> bool {
+        let left = self.unpaid_left;
+        let leaves_some = count <= left / 2 && left - count >= self.unpaid_all / KEPT_PART;
+        leaves_some || count <= self.small().min(left)
+    }
+
     /// Makes a dataspace of zeros whose pages are promised when somebody touches them. Where pages
     /// have places of their own, all are promised at once.
     pub fn create_unpaid(&mut self, manager: usize, count: u64) -> Result<u64, Trouble> {
-        let bank = self.banks.get(manager).ok_or(Trouble::Refused)?;
-        if bank.has_homes() || bank.store().keeps_all() || bank.store().is_origin() {
+        if !self.may_be_unpaid(manager) {
             return self.create(manager, count);
         }
-        // Nobody takes all that is left.
-        if count == 0 || count > self.unpaid_left / 2 {
+        if count == 0 || !self.has_addresses(count) {
             return Err(Trouble::Full);
         }
         let start = self.extents.take(count).ok_or(Trouble::Full)?;

@@ -5,6 +5,7 @@ use crate::services::file_memory;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
+use core::sync::atomic::{AtomicUsize, Ordering};
 use nacre_proto::flags::{SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED};
 use nacre_proto::{dataspace, memory, segment};
 use nacre_rt::heap;
@@ -14,6 +15,13 @@ use nacre_sys::{OwnedReference, Reference};
 
 /// Size up to which memory is there at once, in bytes.
 const AT_ONCE_MOST: u64 = 0x4_0000;
+
+/// Maximum number of segments of a process whose pages are promised when they are touched. So a
+/// program that maps all that it can leaves segments to others in its world.
+const MAX_OVERCOMMITTED: usize = 1024;
+
+/// Number of such segments.
+static OVERCOMMITTED: AtomicUsize = AtomicUsize::new(0);
 
 /// A word of a segment that was waited at, or woken, so often.
 pub struct Point {
@@ -92,14 +100,20 @@ impl Segment {
     /// is worth.
     pub fn pageable(size: u64) -> Result<Rc<Segment>, Errno> {
         let promised = if size > AT_ONCE_MOST { SEGMENT_PROMISED } else { 0 };
-        Segment::managed(size, SEGMENT_PAGEABLE | promised)
+        Segment::promised_or_beyond(size, SEGMENT_PAGEABLE | promised)
     }
 
     /// Takes pageable memory that is filled at once: there is nothing to promise, unless it is
     /// much.
     pub fn filled(size: u64) -> Result<Rc<Segment>, Errno> {
         const FILLED_MOST: u64 = 0x10_0000;
-        if size > FILLED_MOST { Segment::pageable(size) } else { Segment::managed(size, SEGMENT_PAGEABLE) }
+        if size > FILLED_MOST { Segment::pageable(size) } else { Segment::promised_or_beyond(size, SEGMENT_PAGEABLE) }
+    }
+
+    /// Takes pageable memory. If a pager has promised all that it has, but there is room for as
+    /// much, what is touched is paid for: others may never touch what they were promised.
+    fn promised_or_beyond(size: u64, flags: u64) -> Result<Rc<Segment>, Errno> {
+        Segment::managed(size, flags).or_else(|_| Segment::managed(size, SEGMENT_PAGEABLE | SEGMENT_OVERCOMMIT))
     }
 
     /// Takes pageable memory that may be more than the pool has: what is touched is paid for.
@@ -123,6 +137,10 @@ impl Segment {
     }
 
     fn take(pool: Reference, size: u64, flags: u64) -> Result<Rc<Segment>, Errno> {
+        let is_overcommitted = flags & SEGMENT_OVERCOMMIT != 0;
+        if is_overcommitted && OVERCOMMITTED.load(Ordering::Relaxed) >= MAX_OVERCOMMITTED {
+            return Err(ENOMEM);
+        }
         let reply = memory::segment_create(pool, size, flags).map_err(|_| {
             heap::note_shortage();
             ENOMEM
@@ -132,6 +150,9 @@ impl Segment {
             holds if holds & SEGMENT_PROMISED != 0 => Paging::Comes,
             _ => Paging::Stays,
         };
+        if is_overcommitted {
+            OVERCOMMITTED.fetch_add(1, Ordering::Relaxed);
+        }
         Ok(Rc::new(Segment {
             port: Some(reply.segment),
             region: reply.region,
@@ -139,7 +160,7 @@ impl Segment {
             size: reply.size,
             writable: true,
             paging: paging.noted(),
-            is_overcommitted: flags & SEGMENT_OVERCOMMIT != 0,
+            is_overcommitted,
             points: RefCell::default(),
         }))
     }
@@ -218,6 +239,9 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
+        if self.is_overcommitted {
+            OVERCOMMITTED.fetch_sub(1, Ordering::Relaxed);
+        }
         if self.common.get() {
             file_memory::settle(self);
         }
