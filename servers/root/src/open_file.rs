@@ -11,6 +11,8 @@ mod device {
     pub const FULL: u64 = 0x107;
     pub const RANDOM: u64 = 0x108;
     pub const RANDOM_AT_ONCE: u64 = 0x109;
+    /// Linux gives it a minor number at run time.
+    pub const USER_FAULTS: u64 = 0xa7e;
     pub const TERMINAL: u64 = 0x500;
     pub const CONSOLE: u64 = 0x501;
     pub const FIRST_LINE: u64 = 0x440;
@@ -27,6 +29,7 @@ pub const DEVICES: &[(&[u8], u64, u32)] = &[
     (b"/dev/full", device::FULL, 0o666),
     (b"/dev/random", device::RANDOM, 0o666),
     (b"/dev/urandom", device::RANDOM_AT_ONCE, 0o666),
+    (b"/dev/userfaultfd", device::USER_FAULTS, 0o600),
     (b"/dev/tty", device::TERMINAL, 0o666),
     (b"/dev/console", device::CONSOLE, 0o600),
     (b"/dev/stdin", device::FIRST_LINE, 0o620),
@@ -76,6 +79,8 @@ pub enum FileOperations {
     Debugger,
     /// A port to the host, by its number.
     HostPort(u8),
+    /// Neither reads nor writes: the library for Linux programs does what the device does.
+    Neither,
 }
 
 /// An open file.
@@ -160,6 +165,7 @@ fn behaviour_of(kind: u32, number: u64, has_terminal: bool) -> Result<FileOperat
         device::TERMINAL | device::CONSOLE | device::FIRST_LINE => Ok(FileOperations::Console),
         device::THIRD_LINE => Ok(FileOperations::Errors),
         device::FOURTH_LINE => Ok(FileOperations::Debugger),
+        device::USER_FAULTS => Ok(FileOperations::Neither),
         number if is_host_port(number) => Ok(FileOperations::HostPort(number as u8)),
         _ => Err(Errno::ENXIO),
     }

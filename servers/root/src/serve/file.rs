@@ -173,6 +173,7 @@ impl Server for Root {
             FileOperations::HostPort(port) => return self.read_port(request, (&file, port), size as usize),
             FileOperations::Console | FileOperations::Errors => return self.read_stream(request, &file, size as usize),
             FileOperations::Debugger => return self.read_debugger(request, size as usize),
+            FileOperations::Neither => return Err(Errno::EINVAL),
             FileOperations::Null => 0,
             FileOperations::Zero | FileOperations::Full => request.buffer(size as usize).len() as u64,
             FileOperations::Random => {
@@ -196,6 +197,7 @@ impl Server for Root {
             FileOperations::HostPort(port) => return self.write_port(request, (&file, port), data),
             FileOperations::Console | FileOperations::Errors => return self.write_stream(request, &file, data),
             FileOperations::Debugger => return self.write_debugger(request, data),
+            FileOperations::Neither => return Err(Errno::EINVAL),
             FileOperations::Full => return Err(Errno::ENOSPC),
             FileOperations::Null | FileOperations::Zero | FileOperations::Random => data.len() as u64,
             FileOperations::Plain => self.write_content(request, &file, offset, data)?,

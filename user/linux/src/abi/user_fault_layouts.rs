@@ -18,6 +18,8 @@ pub const ZERO_PAGE: u32 = 0xc020_aa04;
 pub const WRITE_PROTECT: u32 = 0xc018_aa06;
 /// `UFFDIO_CONTINUE(start, size, mode, done)`.
 pub const CONTINUE: u32 = 0xc020_aa07;
+/// `USERFAULTFD_IOC_NEW(flags)`, of the device.
+pub const NEW: u32 = 0xaa00;
 
 /// Requests that a file answers, as bits: the three that are about no memory.
 pub const REQUESTS: u64 = 1 << 0x3f | 0b11;

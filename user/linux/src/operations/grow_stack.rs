@@ -1,11 +1,12 @@
-//! Grows the stack of the first thread.
+//! Grows the stack of the first thread, and what is mapped with `MAP_GROWSDOWN`.
 
 use crate::abi::errno::{ENOMEM, Errno};
 use crate::operations::limit_checks;
 use crate::process::Process;
 use crate::state::limits::USUAL_STACK;
 use crate::state::memory::stack_growth::{BELOW, StackGrowth, next};
-use nacre_abi::Rights;
+use crate::state::memory::mapped_part::LOWEST;
+use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_nest::plan::{FOREIGN_STACK_END as END, MAX_FOREIGN_STACK as MOST};
 
 /// Finds the stack among the areas.
@@ -37,7 +38,28 @@ fn try_grow(process: &mut Process, wanted: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Resolves a fault at `address` by growing the stack. Returns true if that succeeded.
+/// Resolves a fault at `address` by growing the stack, or what lies above the address. Returns true
+/// if that succeeded.
 pub fn resolve_fault(process: &mut Process, address: u64) -> bool {
-    (END - MOST..process.growth.low).contains(&address) && try_grow(process, address).is_ok()
+    let is_stack = (END - MOST..process.growth.low).contains(&address);
+    is_stack && try_grow(process, address).is_ok() || grow_mapping(process, address).is_ok()
+}
+
+/// Makes what lies above `address`, and grows downward, reach down to its page.
+pub fn grow_mapping(process: &mut Process, address: u64) -> Result<(), Errno> {
+    /// Addresses that stay free above what does not grow.
+    const GUARD: u64 = 256 * PAGE_SIZE;
+    let (start, rights) = process.memory.growing_above(address).ok_or(ENOMEM)?;
+    let low = address & !(PAGE_SIZE - 1);
+    let below = process.memory.map.below(low).filter(|area| area.rights != Rights::NONE).map_or(0, |area| area.end + GUARD);
+    let end = process.memory.growing.end_of(start);
+    let soft = process.limits.stack();
+    let limit = if soft == USUAL_STACK { MOST } else { soft };
+    if low < LOWEST || low < below || end - low > limit {
+        return Err(ENOMEM);
+    }
+    limit_checks::check_memory(process, start - low, rights.contains(Rights::WRITE))?;
+    process.memory.add(&mut process.services, low, start - low, rights)?;
+    process.memory.growing.add(low, end);
+    Ok(())
 }

@@ -8,10 +8,11 @@ use crate::abi::errno::{EAGAIN, EFAULT, EINVAL, Errno};
 use crate::abi::signal_info::Info;
 use crate::abi::user_fault_layouts as layout;
 use crate::abi::user_fault_layouts::{FAULT_PROTECTED, FAULT_WRITE, FEATURE_ADDRESS, FEATURE_SIGNAL, FEATURE_THREAD, MESSAGE, message};
+use crate::operations::grow_stack;
 use crate::process::Process;
 use crate::state::files::in_process_file::UserFaultFile;
 use crate::state::files::open_file::OpenFile;
-use crate::state::memory::registered::{Event, Lacking, Registered};
+use crate::state::memory::registered::{Event, GROWTH, Lacking, Registered};
 use crate::state::memory::user_faults as memory_faults;
 use crate::state::threads::awaited_page::AwaitedPage;
 use alloc::rc::Rc;
@@ -92,6 +93,9 @@ pub fn wait(process: &mut Process) -> bool {
 /// is to be made again at once, and not after a signal.
 pub fn wait_in_call(process: &mut Process) -> Result<bool, Errno> {
     let lacking = process.memory.faults.take_awaited().ok_or(EFAULT)?;
+    if lacking.file == GROWTH {
+        return grow_stack::grow_mapping(process, lacking.page).map(|()| true).map_err(|_| EFAULT);
+    }
     if process.lock.is_none() || process.threads.get(process.caller).is_none() {
         // Who is no thread of the program's cannot wait for it.
         return Err(EFAULT);

@@ -14,6 +14,7 @@ pub mod page_table_pool;
 pub mod pageable;
 pub mod patched_calls;
 pub mod promised;
+mod ranges;
 pub mod provide_tables;
 pub mod registered;
 pub mod residence;
@@ -35,6 +36,7 @@ use crate::state::memory::address_map::{Area, Map, round_up};
 use crate::state::memory::locked_pages::Locked;
 use crate::state::memory::mapped_part::{CLEARED_BY_SERVER, Fill, HIGHEST, LOWEST, Lazy, Part};
 use crate::state::memory::page_table_pool::Tables;
+use crate::state::memory::ranges::Ranges;
 use crate::state::memory::registered::Faults;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -60,6 +62,8 @@ pub struct Memory {
     lazy: Lazy,
     /// Locked pages.
     pub locked: Locked,
+    /// Parts that grow downward when something below them is touched.
+    pub growing: Ranges,
     /// Areas whose pages user-fault files bring.
     pub faults: Faults,
     /// Page tables.
@@ -76,7 +80,7 @@ impl Memory {
     pub fn copied(map: Map<Fill>, [break_start, break_end, break_mapped]: [u64; 3], tables: Tables) -> Memory {
         let has_paged = map.areas().any(|area| area.backing.is_paged());
         let lazy = Lazy::among(&map);
-        Memory { map, break_start, break_end, break_mapped, stock: SegmentCache::default(), has_paged, lazy, locked: Locked::default(), faults: Faults::default(), tables }
+        Memory { map, break_start, break_end, break_mapped, stock: SegmentCache::default(), has_paged, lazy, locked: Locked::default(), growing: Ranges::default(), faults: Faults::default(), tables }
     }
 
     /// Returns the start of the break, its present end, and the end of the memory behind it.
@@ -216,6 +220,7 @@ impl Memory {
             self.unpin(start, end);
             self.locked.forget(start, end);
         }
+        self.growing.forget(start, end);
         for area in self.map.take(start, end)? {
             if matches!(area.backing, Fill::Library(_)) {
                 self.map.insert(area)?;
@@ -294,6 +299,7 @@ impl Memory {
             self.map.insert(Area { end: moved + (area.end - area.start), start: moved, ..area })?;
         }
         self.locked.follow(start, end, to);
+        self.growing.follow(start, end, to);
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use crate::abi::errno::{Answer, EINVAL, EIO, ENOTTY, EPERM};
 use crate::abi::file_flags::{O_ASYNC, O_NONBLOCK};
 use crate::abi::registers::Frame;
 use crate::abi::signal_numbers::SIGTTOU;
+use crate::abi::user_fault_layouts::NEW;
 use crate::calls::files::descriptors::set_flags;
 use crate::calls::memory::user_faults;
 use crate::operations::files::file_signals;
@@ -68,6 +69,7 @@ pub fn ioctl(process: &mut Process, frame: &mut Frame) -> Answer {
         FIONREAD => waiting(process, &open, argument),
         request if open.faults().is_some() => user_faults::request(process, &open, request, argument),
         _ if open.pipe().is_some() => Err(ENOTTY),
+        request if request >> 8 == NEW >> 8 => user_faults::request_device(process, &open, request, argument),
         request if request >> 8 == INTERFACES && Socket::of(&open).is_some() => interfaces::request(process, request, argument),
         request => of_terminal(process, &open, request, argument),
     }

@@ -1,6 +1,6 @@
 //! Reading and writing open files.
 
-use crate::abi::errno::{Answer, EBADF, EFAULT, EFBIG, EINVAL, ENODEV, EOPNOTSUPP, ESPIPE, Errno};
+use crate::abi::errno::{Answer, EAWAITS_PAGE, EBADF, EFAULT, EFBIG, EINVAL, ENODEV, EOPNOTSUPP, ESPIPE, Errno};
 use crate::abi::file_flags::{S_IFDIR, S_IFIFO, S_IFMT};
 use crate::abi::registers::Frame;
 use crate::calls::files::list_directory;
@@ -36,6 +36,9 @@ fn to_write(process: &Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno> {
 fn usable(process: &Process, address: u64, size: u64, rights: Rights) -> Result<u64, Errno> {
     let size = size.min(MOST);
     let extent = process.memory.map.extent(address, size, rights);
+    if extent != size && process.memory.check_allowed(address, size, rights) == Err(EAWAITS_PAGE) {
+        return Err(EAWAITS_PAGE);
+    }
     if extent == 0 && size != 0 { Err(EFAULT) } else { Ok(extent) }
 }
 

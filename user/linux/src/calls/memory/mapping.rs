@@ -19,6 +19,7 @@ use crate::state::memory::mapped_part::{Fill, HIGHEST, LOWEST, effective};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_nest::plan::FOREIGN_STACK_END;
 
 const MAP_PRIVATE: u64 = 2;
 const MAP_TYPE: u64 = 0xf;
@@ -26,6 +27,7 @@ const MAP_FIXED: u64 = 0x10;
 const MAP_ANONYMOUS: u64 = 0x20;
 const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
 const MAP_32BIT: u64 = 0x40;
+const MAP_GROWSDOWN: u64 = 0x100;
 const MAP_LOCKED: u64 = 0x2000;
 const MAP_NORESERVE: u64 = 0x4000;
 const MAP_POPULATE: u64 = 0x8000;
@@ -38,8 +40,11 @@ const LARGE: u64 = 128 << 20;
 const LOW_END: u64 = 1 << 31;
 const MREMAP_MAYMOVE: u64 = 1;
 const MREMAP_FIXED: u64 = 2;
+const MREMAP_DONTUNMAP: u64 = 4;
+/// Flag: the change begins where the mapping does, which grows downward.
+const PROT_GROWSDOWN: u64 = 0x100_0000;
 
-/// Rights for `PROT_` bits; those that only tune (`PROT_GROWSDOWN`...) are not known here.
+/// Rights for `PROT_` bits.
 fn rights(protection: u64) -> Result<Rights, Errno> {
     Rights::from_bits(protection).filter(|rights| !rights.contains(Rights::OBJECTS)).map(effective).ok_or(EINVAL)
 }
@@ -151,7 +156,8 @@ fn map_anonymous(process: &mut Process, address: u64, size: u64, flags: u64, rig
     if rights == Rights::NONE {
         process.memory.reserve(start, size)?;
     } else if flags & MAP_NORESERVE != 0 && size > PROMISED {
-        process.memory.add_overcommitted(start, size, rights)?;
+        let services = &mut process.services;
+        process.memory.add_overcommitted(start, size, rights).or_else(|_| process.memory.add(services, start, size, rights))?;
     } else if let Err(error) = process.memory.add(&mut process.services, start, size, rights) {
         // So much memory is seldom used whole: as on Linux, it is refused only if it is more than
         // all that there is. Less is refused, as C programs expect.
@@ -164,6 +170,10 @@ fn map_anonymous(process: &mut Process, address: u64, size: u64, flags: u64, rig
         // A program that touches more than there is ends by `SIGKILL`. Without memory for a
         // keeper, it ends by `SIGSEGV`.
         let _ = process.need_exceptions();
+    }
+    if flags & MAP_GROWSDOWN != 0 {
+        process.need_exceptions()?;
+        process.memory.growing.add(start, start + size);
     }
     Ok(start)
 }
@@ -284,18 +294,27 @@ pub fn munmap(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// `mprotect(address, size, protection)`.
+/// `mprotect(address, size, protection)`. What lies before a gap is changed all the same.
 pub fn mprotect(process: &mut Process, frame: &mut Frame) -> Answer {
-    let [address, size, protection, ..] = frame.arguments();
-    let rights = rights(protection)?;
+    let [mut address, size, protection, ..] = frame.arguments();
     let end = range(address, size).map_err(|error| if is_page(address) { ENOMEM } else { error })?;
+    let rights = rights(protection & !PROT_GROWSDOWN)?;
+    if protection & PROT_GROWSDOWN != 0 && end != address {
+        let is_stack = process.growth.low != 0 && (process.growth.low..FOREIGN_STACK_END).contains(&address);
+        let area = process.memory.map.area(address).ok_or(ENOMEM)?;
+        if !is_stack && !process.memory.growing.touches(area.start, area.start + 1) {
+            return Err(EINVAL);
+        }
+        address = if is_stack { process.growth.low } else { process.memory.growing.start_of(area.start) };
+    }
     if rights.contains(Rights::WRITE) {
         limit_checks::check_memory_as_data(process, address, end)?;
     }
-    if end != address {
-        process.memory.protect(&mut process.services, address, end, rights)?;
+    let reached = memory_locks::reach(process, address, end);
+    if reached != address {
+        process.memory.protect(&mut process.services, address, reached, rights)?;
     }
-    Ok(0)
+    if reached == end { Ok(0) } else { Err(ENOMEM) }
 }
 
 /// `brk(end)`: gives the break that holds afterwards; it never fails with a number.
@@ -307,40 +326,63 @@ pub fn brk(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(process.memory.break_end())
 }
 
+/// Returns true if a range is one mapping, as Linux would see it: areas that lie side by side are
+/// one if they are of one kind.
+fn is_one_mapping(process: &Process, start: u64, end: u64) -> bool {
+    let kind = |fill: &Fill| matches!(fill, Fill::Own(part) if !part.is_anonymous()) || fill.is_shared();
+    let mut areas = process.memory.map.from(start).take_while(|area| area.start < end);
+    let Some(first) = areas.next() else { return false };
+    let first = (first.rights, kind(&first.backing), first.backing.is_shared());
+    memory_locks::reach(process, start, end) == end && areas.all(|area| (area.rights, kind(&area.backing), area.backing.is_shared()) == first)
+}
+
 /// `mremap(address, size, new size, flags, new address)`.
 pub fn mremap(process: &mut Process, frame: &mut Frame) -> Answer {
     let [start, size, new_size, flags, new_start, _] = frame.arguments();
     let new_size = pages(new_size)?;
     let end = range(start, size)?;
-    if flags & !(MREMAP_MAYMOVE | MREMAP_FIXED) != 0 || end == start || flags & (MREMAP_MAYMOVE | MREMAP_FIXED) == MREMAP_FIXED {
+    let (may_move, is_fixed, leaves) = (flags & MREMAP_MAYMOVE != 0, flags & MREMAP_FIXED != 0, flags & MREMAP_DONTUNMAP != 0);
+    if flags & !(MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP) != 0 || end == start || (is_fixed || leaves) && !may_move || leaves && end - start != new_size {
         return Err(EINVAL);
     }
-    let Some(area) = process.memory.map.area(start).filter(|_| process.memory.map.is_covered(start, end)) else {
-        return Err(EFAULT);
-    };
+    let Some(area) = process.memory.map.area(start) else { return Err(EFAULT) };
     let (rights, size, is_data) = (area.rights, end - start, area.rights.contains(Rights::WRITE) && !area.backing.is_shared());
-    limit_checks::check_memory(process, new_size.saturating_sub(size), is_data)?;
-    if flags & MREMAP_FIXED != 0 {
-        if new_start < end && start < new_start.saturating_add(new_size) {
-            return Err(EINVAL);
-        }
+    if leaves && !matches!(&area.backing, Fill::Own(part) if part.is_anonymous()) {
+        return Err(EINVAL);
+    }
+    if is_fixed && new_start < end && start < new_start.saturating_add(new_size) {
+        return Err(EINVAL);
+    }
+    // What only becomes shorter may be of several mappings.
+    if (is_fixed || leaves || new_size > size) && !is_one_mapping(process, start, start + size.min(new_size)) {
+        return Err(EFAULT);
+    }
+    limit_checks::check_memory(process, if leaves { new_size } else { new_size.saturating_sub(size) }, is_data)?;
+    if is_fixed {
         let to = place(process, new_start, new_size, MAP_FIXED)?;
         process.memory.remove(start + size.min(new_size), end)?;
-        return move_mapping(process, [start, size.min(new_size), new_size], rights, to);
+        move_mapping(process, [start, size.min(new_size), new_size], rights, to)?;
+        return leave_empty(process, [start, new_size], rights, leaves).map(|()| to);
     }
-    if new_size <= size {
+    if new_size <= size && !leaves {
         process.memory.remove(start + new_size, end)?;
         return Ok(start);
     }
-    if start + new_size <= HIGHEST && process.memory.map.is_free(end, start + new_size) {
+    if !leaves && start + new_size <= HIGHEST && process.memory.map.is_free(end, start + new_size) {
         process.memory.add(&mut process.services, end, new_size - size, rights)?;
         return Ok(start);
     }
-    if flags & MREMAP_MAYMOVE == 0 {
+    if !may_move {
         return Err(ENOMEM);
     }
     let to = process.memory.map.find_free(new_size, LOWEST, HIGHEST).ok_or(ENOMEM)?;
-    move_mapping(process, [start, size, new_size], rights, to)
+    move_mapping(process, [start, size, new_size], rights, to)?;
+    leave_empty(process, [start, new_size], rights, leaves).map(|()| to)
+}
+
+/// Puts fresh memory where a mapping has moved away from, if it is to stay mapped.
+fn leave_empty(process: &mut Process, [start, size]: [u64; 2], rights: Rights, leaves: bool) -> Result<(), Errno> {
+    if leaves { process.memory.add(&mut process.services, start, size, rights) } else { Ok(()) }
 }
 
 /// Puts fresh memory behind where the mapping will be, then moves it there.

@@ -37,8 +37,8 @@ pub fn check_locked(process: &Process, size: u64, is_locked: bool) -> Result<(),
     if !counts || may_lock(process, locked.bytes().saturating_add(size)) { Ok(()) } else { Err(EAGAIN) }
 }
 
-/// Up to where there is no gap.
-fn reach(process: &Process, start: u64, end: u64) -> u64 {
+/// Returns the end of the part of a range that has no gap.
+pub fn reach(process: &Process, start: u64, end: u64) -> u64 {
     let mut reached = start;
     for area in process.memory.map.from(start).take_while(|area| area.start < end) {
         if area.start > reached {

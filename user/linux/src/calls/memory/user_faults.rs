@@ -1,9 +1,10 @@
 //! `userfaultfd`: a program brings pages of its own memory itself.
 
 use crate::abi::errno::{Answer, EAGAIN, EAWAITS_PAGE, EINVAL, ENOTTY, EPERM, Errno};
-use crate::abi::file_flags::{O_CLOEXEC, O_NONBLOCK};
+use crate::abi::file_flags::{O_CLOEXEC, O_NONBLOCK, S_IFCHR, S_IFMT};
 use crate::abi::registers::Frame;
 use crate::abi::user_fault_layouts as layout;
+use crate::operations::paths::file_status;
 use crate::operations::user_faults;
 use crate::process::Process;
 use crate::state::capabilities::OTHERS;
@@ -24,6 +25,19 @@ pub fn userfaultfd(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EPERM);
     }
     open(process, flags)
+}
+
+/// A request to `/dev/userfaultfd`. `NEW` makes a file: whoever may open the device needs no right
+/// beyond that.
+pub fn request_device(process: &mut Process, device: &OpenFile, request: u32, flags: u64) -> Answer {
+    /// Number of the device.
+    const DEVICE: u64 = 0xa7e;
+    let is_device = device.mode.get() & S_IFMT == S_IFCHR && file_status::of_file(process, device)?.rdevice == DEVICE;
+    match request {
+        _ if !is_device => Err(ENOTTY),
+        layout::NEW => open(process, flags & 0xffff_ffff),
+        _ => Err(EINVAL),
+    }
 }
 
 fn open(process: &mut Process, flags: u64) -> Answer {

@@ -73,6 +73,11 @@ impl<B: Backing> Map<B> {
         (area.end > address).then_some(area)
     }
 
+    /// The area below `address` that is next to it, or around it.
+    pub fn below(&self, address: u64) -> Option<&Area<B>> {
+        self.areas.range(..address).next_back().map(|(_, area)| area)
+    }
+
     /// The area around `address`, to change what fills it.
     pub fn area_mut(&mut self, address: u64) -> Option<&mut Area<B>> {
         let (_, area) = self.areas.range_mut(..=address).next_back()?;

@@ -29,6 +29,9 @@ impl Registered {
     }
 }
 
+/// Number in place of a file's: the page lies below memory that grows downward.
+pub const GROWTH: u64 = 0;
+
 /// A page that somebody has to bring, or to let be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lacking {

@@ -42,7 +42,7 @@ impl Memory {
         if address % 4 != 0 {
             return Err(EINVAL);
         }
-        or_fault(self.map.allows(address, 4, rights))?;
+        self.check_allowed(address, 4, rights)?;
         self.need(address, 4, rights)?;
         if rights.contains(Rights::WRITE) {
             self.own(address, 4)?;
@@ -69,7 +69,7 @@ impl Memory {
         if size == 0 {
             return Ok(&[]);
         }
-        or_fault(self.map.allows(address, size, Rights::READ))?;
+        self.check_allowed(address, size, Rights::READ)?;
         self.need(address, size, Rights::READ)?;
         // SAFETY: the map says that these bytes are there and readable, and they stay so while the
         // library's lock is held.
@@ -81,7 +81,7 @@ impl Memory {
         if size == 0 {
             return Ok(&mut []);
         }
-        or_fault(self.map.allows(address, size, Rights::WRITE))?;
+        self.check_allowed(address, size, Rights::WRITE)?;
         self.need(address, size, Rights::WRITE)?;
         self.own(address, size)?;
         if self.is_paged(address, size) {

@@ -8,7 +8,7 @@
 //! Who touches what is hidden faults, and the library has the thread wait. What the library itself
 //! touches for a call it looks up here before: then the call waits, and is made again.
 
-use crate::abi::errno::{EAWAITS_PAGE, EBUSY, EEXIST, EINVAL, ENOENT, ENOMEM, Errno};
+use crate::abi::errno::{EAWAITS_PAGE, EBUSY, EEXIST, EFAULT, EINVAL, ENOENT, ENOMEM, Errno};
 use crate::raw::memory_words;
 use crate::services::connections::Services;
 use crate::state::memory::Memory;
@@ -16,7 +16,7 @@ use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::{Fill, Part};
 use crate::state::memory::page_copies::PageCopy;
 use crate::state::memory::residence;
-use crate::state::memory::registered::{Lacking, Registered};
+use crate::state::memory::registered::{GROWTH, Lacking, Registered};
 use alloc::vec::Vec;
 use nacre_abi::state::MappingState;
 use nacre_abi::{PAGE_SIZE, Rights};
@@ -137,6 +137,27 @@ pub fn unregister(memory: &mut Memory, start: u64, end: u64, file: Option<u64>) 
 }
 
 impl Memory {
+    /// Returns the start and the rights of what grows downward above an address where nothing is.
+    pub fn growing_above(&self, address: u64) -> Option<(u64, Rights)> {
+        if self.growing.is_empty() {
+            return None;
+        }
+        let area = self.map.from(address).next().filter(|area| area.start > address)?;
+        self.growing.touches(area.start, area.start + 1).then_some((area.start, area.rights))
+    }
+
+    /// `EFAULT` unless a range may be used so; `EAWAITS_PAGE`: it may be once what lies above has
+    /// grown, which is noted.
+    pub fn check_allowed(&self, address: u64, size: u64, access: Rights) -> Result<(), Errno> {
+        if self.map.allows(address, size, access) {
+            return Ok(());
+        }
+        let page = address.saturating_add(self.map.extent(address, size, access));
+        self.growing_above(page).ok_or(EFAULT)?;
+        self.faults.awaited.set(Some(Lacking { file: GROWTH, page, is_write: access.contains(Rights::WRITE), is_protected: false }));
+        Err(EAWAITS_PAGE)
+    }
+
     /// `EAWAITS_PAGE`: something is lacking, which is noted.
     pub(super) fn need(&self, address: u64, size: u64, access: Rights) -> Result<(), Errno> {
         let Some(lacking) = lacking(self, address, size, access) else { return Ok(()) };
