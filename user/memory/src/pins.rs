@@ -39,15 +39,15 @@ impl Keeper {
         let (space, pages) = self.part_of(request, offset, size)?;
         let Keeper { spaces, .. } = self;
         let states = request.buffer((pages.end - pages.start) as usize);
-        for (state, page) in states.iter_mut().zip(pages) {
-            let (place, is_pinned) = spaces.whereabouts(space, page - space);
+        states.fill(0);
+        spaces.each_whereabouts(space, pages.start - space..pages.end - space, |index, place, is_pinned| {
             let place = match place {
                 Whereabouts::Nowhere => 0,
                 Whereabouts::Here => PAGE_HERE,
                 Whereabouts::Away => PAGE_AWAY,
             };
-            *state = (place | if is_pinned { PAGE_PINNED } else { 0 }) as u8;
-        }
+            states[index as usize] = (place | if is_pinned { PAGE_PINNED } else { 0 }) as u8;
+        });
         pages::Output::default().now()
     }
 

@@ -99,6 +99,11 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         }
     }
 
+    /// Returns true if no page is pinned.
+    pub fn has_no_pins(&self) -> bool {
+        self.pins.0.is_empty()
+    }
+
     /// Returns true if a page is pinned.
     pub fn is_pinned(&self, page: u64) -> bool {
         self.pins.has(page)

@@ -31,6 +31,22 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         (Whereabouts::Nowhere, is_pinned)
     }
 
+    /// Calls `each` for the pages of a part that are anywhere, or pinned: with the page's number in
+    /// the part, its place, and true if it is pinned.
+    pub fn each_whereabouts(&self, space: u64, offsets: Range<u64>, mut each: impl FnMut(u64, Whereabouts, bool)) {
+        let Some(node) = self.nodes.get(&space) else { return };
+        let (bank, first) = (&self.banks[node.manager], offsets.start);
+        if node.source.is_none() && node.below.is_none() && bank.has_no_pins() && self.stranded.is_empty() {
+            // All that there is of it is in its bank.
+            let pages = space + offsets.start..space + offsets.end;
+            return bank.known(pages.clone()).for_each(|page| each(page - pages.start, bank.whereabouts(page), false));
+        }
+        offsets.for_each(|offset| {
+            let (place, is_pinned) = self.whereabouts(space, offset);
+            each(offset - first, place, is_pinned);
+        });
+    }
+
     /// Brings pages of a dataspace and lets them stay; with `later` each stays once somebody has
     /// touched it. On failure some pages may be pinned.
     pub fn pin(&mut self, space: u64, pages: Range<u64>, later: bool) -> Result<(), Trouble> {

@@ -12,6 +12,7 @@ use crate::state::files::in_process_file::InProcessFile;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::{AtFork, Fill, read_only};
+use crate::state::memory::pageable;
 use crate::state::memory::promised::{self, Copies, KnownPart};
 use crate::state::memory::user_access;
 use crate::state::signals::dispositions::Action;
@@ -269,12 +270,19 @@ fn leave_for_later(process: &mut Process, stack: u64, shares: bool) -> Result<()
     if shares {
         return process.memory.own_all();
     }
-    if !process.memory.can_wait() || process.need_exceptions().is_err() {
+    let waiting = fallible::collect(process.memory.map.areas().filter(|area| is_worth_waiting(area)).map(|area| area.start))?;
+    if waiting.is_empty() || process.need_exceptions().is_err() {
         return Ok(());
     }
     let Process { threads, memory, .. } = process;
     let is_awaited = |area: &Area<Fill>| threads.all().any(|(_, thread)| thread.answer.0 < area.end && area.start < thread.answer.1);
-    memory.make_lazy(|area| is_awaited(area) || (area.start..area.end).contains(&stack) && area.end - stack < SMALL_STACK)
+    let is_small_stack = |area: &Area<Fill>| (area.start..area.end).contains(&stack) && area.end - stack < SMALL_STACK;
+    memory.make_lazy(|area| waiting.binary_search(&area.start).is_err() || is_awaited(area) || is_small_stack(area))
+}
+
+/// Returns true if an area can be left to be copied later, and enough of it holds something.
+fn is_worth_waiting(area: &Area<Fill>) -> bool {
+    matches!(&area.backing, Fill::Own(part) if part.can_wait() && !pageable::holds_little(part))
 }
 
 /// A file that the library makes itself, by a path and a position from which it can be made again.

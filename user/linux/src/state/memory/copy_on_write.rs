@@ -111,11 +111,6 @@ impl Memory {
         Ok(())
     }
 
-    /// Returns true if there may be something to make lazy.
-    pub fn can_wait(&self) -> bool {
-        self.map.areas().any(|area| matches!(&area.backing, Fill::Own(part) if part.can_wait()))
-    }
-
     /// Returns true if there are, or were, lazy areas.
     pub fn is_lazy(&self) -> bool {
         self.lazy.any

@@ -10,6 +10,7 @@ use crate::state::memory::mapped_part::{Fill, Part};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_proto::flags::{PAGE_AWAY, PAGE_HERE};
 use nacre_rt::fallible;
 
 /// A range of addresses that shows a part of one segment.
@@ -57,6 +58,31 @@ fn add_of_part(part: &Part, start: u64, end: u64, all: &mut Vec<Piece>) {
 /// Returns true if pages of the part may go.
 pub fn goes(part: &Part) -> bool {
     part.segment.iter().chain(part.pages.segments()).any(|segment| segment.paging() == Paging::Goes)
+}
+
+/// Returns true if the pages of the part go, all of them.
+fn goes_whole(part: &Part) -> bool {
+    part.segment.is_some() && part.segment.iter().chain(part.pages.segments()).all(|segment| segment.paging() == Paging::Goes)
+}
+
+/// Returns the pages of a range that hold something but zeros, in runs: those that are here or
+/// away. `None`: that is not known, or not worth a question.
+pub fn held_runs(part: &Part, start: u64, end: u64) -> Option<Vec<(u64, u64)>> {
+    /// Smallest number of pages that is worth a question.
+    const WORTH: u64 = 8;
+    if end - start < WORTH * PAGE_SIZE || !goes_whole(part) {
+        return None;
+    }
+    let mut runs = Vec::new();
+    add_in_state(part, start, end, (PAGE_HERE | PAGE_AWAY) as u8, &mut runs).then_some(runs)
+}
+
+/// Returns true if so few pages of the part hold something that copying them costs less than to
+/// notice who writes to them first.
+pub fn holds_little(part: &Part) -> bool {
+    const LITTLE: u64 = 16 * PAGE_SIZE;
+    let runs = held_runs(part, part.state.start, part.state.start + part.state.size);
+    runs.is_some_and(|runs| runs.iter().map(|(start, end)| end - start).sum::<u64>() <= LITTLE)
 }
 
 /// Adds the pages of a range whose state has one of these bits, in runs. Returns false if no

@@ -6,6 +6,7 @@ use crate::abi::fork_record::{Copy, area};
 use crate::raw::memory_words;
 use crate::services::segment::{Paging, Segment};
 use crate::state::memory::mapped_part::{AtFork, Part};
+use crate::state::memory::pageable;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
@@ -73,9 +74,12 @@ fn promise(part: &Part) -> Option<&Rc<Segment>> {
     part.segment.as_ref().filter(|segment| segment.paging() == Paging::Comes)
 }
 
-/// Copies a part of what is there, whole pages from `start` on, to fresh memory at `to`. What was
-/// promised and nobody has touched is left out.
+/// Copies a part of what is there, whole pages from `start` on, to fresh memory at `to`. What
+/// nobody has touched is left out, of promised memory and of pages that a pager brings.
 pub fn copy_to_fresh(part: &Part, start: u64, to: u64, size: u64, known: &mut KnownPart) -> Result<(), Errno> {
+    if let Some(runs) = pageable::held_runs(part, start, start + size) {
+        return runs.into_iter().try_for_each(|(from, end)| memory_words::copy_to_fresh(from, to + (from - start), end - from));
+    }
     let Some(segment) = promise(part) else { return memory_words::copy_to_fresh(start, to, size) };
     for (from, end, is_copy) in part.pages.pieces(start, start + size)? {
         match is_copy {
