@@ -29,7 +29,9 @@ use managers::MANAGERS;
 use means::Means;
 use manifest::MANIFEST;
 use nacre_memory::stage::{self, Child, Figures, Plan};
+use nacre_nest::Services;
 use nacre_nest::command::{FAILED, Stop, complain, explain, lossy};
+use nacre_proto::{Errno, dataspace};
 use nacre_rt::Arguments;
 use options::Options;
 use store_file::StoreFile;
@@ -65,8 +67,20 @@ fn plans<'a>(options: &Options<'_>, means: &Means<'a>) -> Result<Vec<Plan<'a>>, 
     chosen.iter().chain(&others).map(|(_, make)| make(means)).collect()
 }
 
+/// Checks that the layer below has the manager that `--over` names, and serves dataspaces at all.
+fn check_below(manager: &[u8], services: &Services) -> Result<(), String> {
+    let name = lossy(manager);
+    match dataspace::interrogate(services.data_memory(), manager, &mut [0; dataspace::NAME_SIZE][..]) {
+        Ok(_) => Ok(()),
+        Err(Errno::ENOENT) => Err(format!("--over {name}: the layer below has no manager of this name; `--with` or the name after `dataspace` makes one")),
+        Err(Errno::ENOSYS) => Err(format!("--over {name}: the layer below has no managers; run this below another dataspace, as `dataspace {name} dataspace ... --over {name}`")),
+        Err(errno) => Err(format!("--over {name}: {errno}")),
+    }
+}
+
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = stage::services()?;
+    options.over.map_or(Ok(()), |manager| check_below(manager, &services))?;
     let (frames, quota) = (stage::frames(options.memory), stage::frames(options.quota));
     let window = options.window.map(|path| DeviceWindow::open(path, &services, arguments)).transpose()?;
     let store_file = options.store.map(|path| StoreFile::open(path, &services, arguments)).transpose()?;
