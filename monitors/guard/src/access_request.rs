@@ -55,17 +55,33 @@ fn resolve(original: Reference, subject: &Subject, path: &[u8], end: End) -> Res
         return Err(Errno::ENOTDIR);
     }
     let mut server = Peer::new(original, subject.is_strange);
+    match found(&mut server, path, end) {
+        // The server does not know this question, or a guard in between does not allow it.
+        Err(Errno::ENOSYS | Errno::EACCES) => resolve_by_names(&mut server, path, end),
+        found => found,
+    }
+}
+
+/// Asks the server where a path leads, in one question.
+fn found(server: &mut Peer, path: &[u8], end: End) -> Result<Vec<u8>, Errno> {
+    paths::check(without_mark(path).0)?;
+    let (found, is_directory) = server.find(paths::asked(path, end), end == End::Followed)?;
+    paths::of_answer(path, found, is_directory)
+}
+
+/// Finds where a path leads by a question for each name that may be a link.
+fn resolve_by_names(server: &mut Peer, path: &[u8], end: End) -> Result<Vec<u8>, Errno> {
     let (unmarked, no_links) = without_mark(path);
     if unmarked.starts_with(b"/") {
-        return paths::resolve(&[], path, end, &mut server);
+        return paths::resolve(&[], path, end, server);
     }
     match (server.path(), beyond_parent(unmarked)) {
         // A directory that was removed has no path any more, and still knows where it was.
         (Err(Errno::ENOENT), Some(rest)) => {
             let rest = if no_links { marked(rest)? } else { rest.to_vec() };
-            paths::resolve(&server.path_of_parent()?, &rest, end, &mut server)
+            paths::resolve(&server.path_of_parent()?, &rest, end, server)
         }
-        (start, _) => paths::resolve(&start?, path, end, &mut server),
+        (start, _) => paths::resolve(&start?, path, end, server),
     }
 }
 
@@ -97,6 +113,7 @@ impl Asking<'_> {
             directory::open::LABEL => flags & O_NOFOLLOW == 0 && flags & (O_CREAT | O_EXCL) != O_CREAT | O_EXCL,
             directory::link::LABEL => flags & AT_SYMLINK_FOLLOW != 0,
             directory::status_at::LABEL
+            | directory::find::LABEL
             | directory::set_mode_at::LABEL
             | directory::set_owner_at::LABEL
             | directory::set_times_at::LABEL

@@ -129,6 +129,7 @@ pub const GROUPS: &[Group] = &[
             any("directory.share"),
             any("directory.status_at"),
             any("directory.read_link"),
+            any("directory.find"),
             any("directory.list"),
             any("directory.path"),
             any("directory.watcher"),

@@ -95,12 +95,7 @@ pub enum End {
 /// it that a directory is meant.
 pub fn resolve(start: &[u8], path: &[u8], end: End, links: &mut impl Links) -> Result<Vec<u8>, Errno> {
     let (path, no_links) = without_mark(path);
-    match path {
-        [] => return Err(Errno::ENOENT),
-        _ if path.len() > MAX_PATH => return Err(Errno::ENAMETOOLONG),
-        _ if path.contains(&0) => return Err(Errno::EINVAL),
-        _ => {}
-    }
+    check(path)?;
     let mut walk = Walk { behind: Vec::new(), ahead: Vec::new(), links: if no_links { 0 } else { MAX_LINKS }, is_directory: true };
     if !path.starts_with(b"/") {
         start.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).try_for_each(|name| walk.append(name))?;
@@ -111,9 +106,50 @@ pub fn resolve(start: &[u8], path: &[u8], end: End, links: &mut impl Links) -> R
         let follows = end == End::Followed || end == End::Kept && trailing || !walk.ahead.is_empty();
         trailing |= walk.step(&name, follows, links)?;
     }
-    let is_root = walk.behind.is_empty();
-    let mut resolved = walk.behind;
-    if is_root || trailing {
+    with_end(path, walk.behind, trailing)
+}
+
+/// Refuses what no path can be. `path` has no mark.
+pub fn check(path: &[u8]) -> Result<(), Errno> {
+    match path {
+        [] => Err(Errno::ENOENT),
+        _ if path.len() > MAX_PATH => Err(Errno::ENAMETOOLONG),
+        _ if path.contains(&0) => Err(Errno::EINVAL),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the path that a server is asked about in place of `path`: slashes behind a name say
+/// nothing about a link there.
+pub fn asked(path: &[u8], end: End) -> &[u8] {
+    let slashes = path.iter().rev().take_while(|byte| **byte == b'/').count();
+    match path.get(..path.len() - slashes) {
+        Some(rest) if end == End::Name && !without_mark(rest).0.is_empty() => rest,
+        _ => path,
+    }
+}
+
+/// Returns the path that `path` means, by a server's answer. `EPROTO`: the answer is no path
+/// without `.`, `..` and empty names.
+pub fn of_answer(path: &[u8], mut found: Vec<u8>, is_directory: bool) -> Result<Vec<u8>, Errno> {
+    let names = found.strip_prefix(b"/").ok_or(Errno::EPROTO)?;
+    if found.len() > MAX_PATH || found.contains(&0) {
+        return Err(Errno::EPROTO);
+    }
+    if names.is_empty() {
+        found.clear();
+    } else if names.split(|byte| *byte == b'/').any(|name| matches!(name, b"" | b"." | b"..")) {
+        return Err(Errno::EPROTO);
+    }
+    let (path, _) = without_mark(path);
+    with_end(path, found, is_directory || ends_as_directory(path))
+}
+
+/// Puts an end like that of `path` behind `names`, which have a slash before each.
+fn with_end(path: &[u8], names: Vec<u8>, is_directory: bool) -> Result<Vec<u8>, Errno> {
+    let is_root = names.is_empty();
+    let mut resolved = names;
+    if is_root || is_directory {
         resolved.push(b'/');
     }
     if ends_as_itself(path) && !is_root {
@@ -318,6 +354,19 @@ mod tests {
         assert_eq!(resolved("/", "", true), Err(Errno::ENOENT));
         assert_eq!(resolved("/", "a\0b", true), Err(Errno::EINVAL));
         assert_eq!(resolved("/", &"x".repeat(5000), true), Err(Errno::ENAMETOOLONG));
+    }
+
+    #[test]
+    fn an_answer_gets_the_end_of_the_path() {
+        let meant = |path: &str, found: &str, is_directory| of_answer(path.as_bytes(), found.as_bytes().to_vec(), is_directory).map(|path| std::string::String::from_utf8(path).unwrap().leak() as &str);
+        assert_eq!(meant("p", "/etc/passwd", false), Ok("/etc/passwd"));
+        assert_eq!([("e/", true), ("s", true), ("e/", false)].map(|(path, is)| meant(path, "/etc", is)), [Ok("/etc/"); 3]);
+        assert_eq!((meant(".", "/etc", true), meant("\0.", "/etc", true), meant("x/.", "/", true)), (Ok("/etc/."), Ok("/etc/."), Ok("/")));
+        for lie in ["", "etc", "//", "/etc/", "/a//b", "/a/../b", "/.", "/a\0b", &"/x".repeat(2048)] {
+            assert_eq!(meant("p", lie, false), Err(Errno::EPROTO), "{lie}");
+        }
+        assert_eq!([&b"a//"[..], b"/", b"\0//", b"a/.", b"\0a/"].map(|path| asked(path, End::Name)), [&b"a"[..], b"/", b"\0//", b"a/.", b"\0a"]);
+        assert_eq!(asked(b"a/", End::Kept), b"a/");
     }
 
     #[test]

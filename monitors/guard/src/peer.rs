@@ -78,6 +78,16 @@ impl Peer {
         if path.starts_with(b"/") && !path.contains(&0) { Ok(path) } else { Err(Errno::EPROTO) }
     }
 
+    /// Asks where a path leads, used from the object. Returns the path without links, and true if
+    /// it can only mean a directory.
+    pub fn find(&mut self, path: &[u8], follows: bool) -> Result<(Vec<u8>, bool), Errno> {
+        let flags = if follows { 0 } else { AT_SYMLINK_NOFOLLOW };
+        let mut found = vec![0; MAX_PATH];
+        let received = self.ask((directory::find::LABEL, [flags, 0, 0, 0, 0, 0]), path, &mut found, &[])?;
+        found.truncate(received.bytes());
+        Ok((found, received.words[0] != 0))
+    }
+
     /// Returns the path of the directory that the object, a directory, is in, or was.
     pub fn path_of_parent(&mut self) -> Result<Vec<u8>, Errno> {
         let above = OwnedReference::null()?;

@@ -63,4 +63,7 @@ crate::protocol! {
     /// files, locks, watches and views that are opened through it on that account. They take at
     /// most three quarters of what is left to the caller's account. `ENFILE`: nothing is left.
     20 share() -> (; references directory: Own(Directory));
+    /// Finds where a path leads: the absolute path without `.`, `..` and symbolic links, and
+    /// whether the path can only mean a directory. The last name may be absent.
+    21 find(flags: Flags(AT_FLAGS); bytes path: Path) -> (is_directory: Number; bytes found: Path);
 }

@@ -294,6 +294,14 @@ impl Server for Root {
         directory::share::Output { directory: given?.file }.now()
     }
 
+    fn find(&mut self, request: &mut Request<'_>, flags: u64, path: &[u8]) -> HandlerResult<directory::find::Output> {
+        let (start, follow) = (self.start(request)?, flags & AT_SYMLINK_NOFOLLOW == 0);
+        self.files.tree.prepare(start, path, follow)?;
+        let (found, is_directory) = self.files.tree.find(start, path, follow)?;
+        request.put(&found);
+        directory::find::Output { is_directory: is_directory.into() }.now()
+    }
+
     fn watcher(&mut self, request: &mut Request<'_>) -> HandlerResult<directory::watcher::Output> {
         self.start(request)?;
         directory::watcher::Output { file: self.give_source(What::Notices, self.objects.account(request.word()))?.into() }.now()

@@ -113,6 +113,21 @@ impl<S: Store> Tree<S> {
         Ok(Place { directory, name: part.to_vec(), is_dot: false, node, trailing })
     }
 
+    /// Returns the absolute path without `.`, `..` and symbolic links that `path` leads to, and
+    /// true if the path can only mean a directory. Its last name may be absent.
+    pub fn find(&self, start: Key, path: &[u8], follow: bool) -> Result<(Vec<u8>, bool), Errno> {
+        let (path, mut links) = with_links(path);
+        let place = self.walk(start, path, follow || path.ends_with(b"/"), &mut links)?;
+        let mut found = self.path_of(place.directory)?;
+        if !place.name.is_empty() {
+            if found.len() > 1 {
+                found.push(b'/');
+            }
+            found.extend_from_slice(&place.name);
+        }
+        if found.len() > MAX_PATH { Err(Errno::ENAMETOOLONG) } else { Ok((found, place.trailing || place.is_dot)) }
+    }
+
     /// The node that one name leads to from a directory.
     fn step(&self, directory: Key, part: &[u8]) -> Result<Option<Key>, Errno> {
         let node = self.get(directory).ok_or(Errno::ENOENT)?;

@@ -51,6 +51,26 @@ fn names(tree: &Tree<Fake>, path: &[u8]) -> Vec<Vec<u8>> {
 }
 
 #[test]
+fn a_path_is_found_without_links() {
+    let mut tree = tree();
+    let (root, inner) = (tree.root(), find(&tree, b"/a/b").unwrap());
+    let at = |tree: &Tree<Fake>, start, path: &[u8], follow| tree.find(start, path, follow).map(|(found, is_directory)| (String::from_utf8(found).unwrap(), is_directory));
+    let is = |text: &str, is_directory| Ok((String::from(text), is_directory));
+    for path in [&b"/a/b/../../l"[..], b"l", b"//a/b"] {
+        assert_eq!(at(&tree, root, path, true), is("/a/b", false), "{path:?}");
+    }
+    assert_eq!(at(&tree, root, b"l", false), is("/l", false));
+    assert_eq!((at(&tree, root, b"l/", false), at(&tree, inner, b".", true)), (is("/a/b", true), is("/a/b", true)));
+    assert_eq!((at(&tree, inner, b"../..", true), at(&tree, inner, b"../../..", true)), (is("/", false), is("/", false)));
+    assert_eq!((at(&tree, root, b"dangling", true), at(&tree, root, b"l/new", true)), (is("/new", false), is("/a/b/new", false)));
+    assert_eq!((at(&tree, root, b"self", true), at(&tree, root, b"\0l", true)), (Err(Errno::ELOOP), Err(Errno::ELOOP)));
+    assert_eq!((at(&tree, root, b"none/x", true), at(&tree, root, b"a/f/..", true)), (Err(Errno::ENOENT), Err(Errno::ENOTDIR)));
+    tree.opened(inner);
+    tree.remove(root, b"/a/b", true, NOW).unwrap();
+    assert_eq!((at(&tree, inner, b"x", true), at(&tree, inner, b"..", true)), (Err(Errno::ENOENT), is("/a", false)), "a directory that is gone");
+}
+
+#[test]
 fn paths_lead_where_linux_leads_them() {
     let tree = tree();
     let inner = find(&tree, b"/a/b").unwrap();
