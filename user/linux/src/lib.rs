@@ -98,6 +98,7 @@ mod state {
     pub mod system_v;
     pub mod threads {
         pub mod awaited_page;
+        pub mod futex_queues;
         pub mod futex_wait;
         pub mod thread;
         pub mod thread_table;

@@ -31,6 +31,7 @@ use crate::state::scheduling::Schedule;
 use crate::state::signals::dispositions::Signals;
 use crate::state::signals::signal_thread::SignalThread;
 use crate::state::system_v::SystemV;
+use crate::state::threads::futex_queues::FutexQueues;
 use crate::state::threads::thread::Thread;
 use crate::state::threads::thread_table::{PID, Threads};
 use crate::state::timers::{CpuTimers, Timer, Timers};
@@ -76,6 +77,8 @@ pub struct Process {
     pub caller: usize,
     /// Number of waits for futexes so far.
     pub tickets: u64,
+    /// Threads that wait for futexes.
+    pub queues: FutexQueues,
     /// Set if there is a process manager; `None` if the library has not asked yet.
     pub managed: Option<bool>,
     /// Table in which the manager keeps the parents of processes.
@@ -175,6 +178,7 @@ impl Process {
             threads: Threads::new(Thread::new(PID, block, nacre_sys::Thread::FIRST)),
             caller: 0,
             tickets: 0,
+            queues: FutexQueues::new(),
             managed: None,
             parents: Parents::default(),
             agent: None,

@@ -5,7 +5,8 @@ use crate::abi::futex_numbers::{ALL_BITS, NUMBER, OWNER_DIED, WAITERS};
 use crate::process::Process;
 use crate::process::wait::NoReturn;
 use crate::state::memory::shared_word::Meeting;
-use crate::state::threads::thread::Thread;
+use crate::state::threads::futex_queues::Waiter;
+use crate::state::threads::futex_wait::Wait;
 
 /// Maximum number of entries of a robust list.
 const MAX_ROBUST: usize = 2048;
@@ -18,26 +19,73 @@ pub(crate) fn value_at(process: &mut Process, address: u64) -> Result<u32, Errno
     process.memory.read_atomic(address)
 }
 
-/// The waiter at a word that came first, with any of the bits.
+/// The thread that waits for a word and came first, with any of the bits.
 pub fn first(process: &Process, address: u64, bits: u32) -> Option<usize> {
-    let waits = |thread: &Thread| thread.awaits.into_iter().chain(thread.awaits_several.at(address));
-    let waiters = process.threads.all().filter_map(|(index, thread)| Some((index, waits(thread).find(|wait| wait.address == address)?)));
-    let here = waiters.filter(|(_, wait)| wait.address == address && wait.bits & bits != 0);
-    here.min_by_key(|(_, wait)| wait.ticket).map(|(index, _)| index)
+    process.queues.first(address, bits).map(|waiter| waiter.thread)
+}
+
+/// Lets the caller wait for words, until [`leave`].
+pub(crate) fn enter(process: &mut Process, waits: impl Iterator<Item = Wait>) -> Result<(), Errno> {
+    let thread = process.caller;
+    for wait in waits {
+        if let Err(error) = process.queues.push(Waiter { wait, thread }) {
+            leave(process);
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// The caller waits no more.
+pub(crate) fn leave(process: &mut Process) {
+    let (one, several) = (process.me().awaits.take(), core::mem::take(&mut process.me().awaits_several.waits));
+    for wait in one.iter().chain(&several) {
+        process.queues.remove(wait.address, wait.ticket);
+    }
 }
 
 /// Wakes up to `count` waiters.
 pub(crate) fn wake(process: &mut Process, address: u64, count: u64, bits: u32) -> u64 {
     let mut woken = 0;
     while woken < count
-        && let Some(thread) = first(process, address, bits).and_then(|index| process.threads.get_mut(index))
+        && let Some(Waiter { wait, thread }) = process.queues.first(address, bits)
     {
-        thread.awaits = None;
-        thread.awaits_several.take(address);
+        process.queues.remove(address, wait.ticket);
+        let Some(thread) = process.threads.get_mut(thread) else { continue };
+        let one = thread.awaits.take();
+        let others = thread.awaits_several.take(address);
         thread.block.wake();
+        for wait in one.iter().chain(&others) {
+            process.queues.remove(wait.address, wait.ticket);
+        }
         woken += 1;
     }
     woken
+}
+
+/// Lets up to `most` threads that wait for one word wait for another. Returns how many.
+pub(crate) fn move_waiters(process: &mut Process, from: u64, most: u64, to: u64) -> Result<u64, Errno> {
+    let mut moved = 0;
+    while moved < most
+        && from != to
+        && let Some(waiter) = process.queues.first(from, ALL_BITS)
+    {
+        let ticket = waiter.wait.ticket;
+        while process.queues.remove(from, ticket) {
+            if let Err(error) = process.queues.push(Waiter { wait: Wait { address: to, ..waiter.wait }, ..waiter }) {
+                // There is room where it has just been.
+                let _ = process.queues.push(waiter);
+                return Err(error);
+            }
+        }
+        let Some(thread) = process.threads.get_mut(waiter.thread) else { continue };
+        match &mut thread.awaits {
+            Some(wait) => wait.address = to,
+            None => thread.awaits_several.move_to(from, to),
+        }
+        moved += 1;
+    }
+    Ok(moved)
 }
 
 /// Wakes all waiters at the word of a thread that has ended.

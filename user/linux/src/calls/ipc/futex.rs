@@ -13,16 +13,25 @@ use crate::abi::time_units;
 use crate::operations::clock_reading::{self, Until, until};
 use crate::operations::shared_futex;
 use crate::process::Process;
-use crate::process::futex_wake::{first, operate, value_at, wake};
+use crate::process::futex_wake::{enter, first, leave, move_waiters, operate, value_at, wake};
 use crate::raw::thread_block::Woken;
 use crate::state::threads::futex_wait::Wait;
 
 /// Waits until the thread's `awaits` has been taken by a waker.
 fn wait_woken(process: &mut Process, address: u64, bits: u32, until: Until) -> Result<(), Errno> {
-    let Some(mut left) = until.left(process)? else { return Err(ETIMEDOUT) };
     process.tickets += 1;
     let ticket = process.tickets;
-    process.me().awaits = Some(Wait { address, bits, ticket });
+    let wait = Wait { address, bits, ticket };
+    enter(process, core::iter::once(wait))?;
+    process.me().awaits = Some(wait);
+    let result = sleep_until_woken(process, until);
+    leave(process);
+    result
+}
+
+/// Sleeps until the thread's `awaits` has been taken.
+fn sleep_until_woken(process: &mut Process, until: Until) -> Result<(), Errno> {
+    let Some(mut left) = until.left(process)? else { return Err(ETIMEDOUT) };
     let end = match until {
         Until::For(span) => Some(clock_reading::now(process, time_units::MONOTONIC)?.saturating_add(span)),
         _ => None,
@@ -39,7 +48,6 @@ fn wait_woken(process: &mut Process, address: u64, bits: u32, until: Until) -> R
             None => until.left(process)?,
         };
         if over.is_none() || interrupted {
-            process.me().awaits = None;
             return Err(if over.is_none() { ETIMEDOUT } else { EINTR });
         }
         left = over.unwrap_or(0);
@@ -65,18 +73,7 @@ fn wait(process: &mut Process, address: u64, expected: u32, bits: u32, until: Un
 /// Wakes up to `count` and lets up to `most` more wait at another word.
 fn requeue(process: &mut Process, from: u64, count: u64, most: u64, to: u64) -> Answer {
     let woken = wake(process, from, count, ALL_BITS);
-    let mut moved = 0;
-    while moved < most
-        && from != to
-        && let Some(thread) = first(process, from, ALL_BITS).and_then(|index| process.threads.get_mut(index))
-    {
-        match &mut thread.awaits {
-            Some(wait) => wait.address = to,
-            None => thread.awaits_several.move_to(from, to),
-        }
-        moved += 1;
-    }
-    Ok(woken + moved)
+    Ok(woken + move_waiters(process, from, most, to)?)
 }
 
 /// Takes a word that says who owns it, if nobody does.
@@ -118,11 +115,7 @@ fn unlock_owned(process: &mut Process, address: u64) -> Answer {
     }
     let next = first(process, address, ALL_BITS);
     let owner = next.and_then(|index| process.threads.get(index)).map_or(0, |thread| thread.number as u32);
-    if let Some(thread) = next.and_then(|index| process.threads.get_mut(index)) {
-        thread.awaits = None;
-        thread.awaits_several.take(address);
-        thread.block.wake();
-    }
+    wake(process, address, 1, ALL_BITS);
     let more = if first(process, address, ALL_BITS).is_some() { WAITERS } else { 0 };
     process.memory.update_atomic(address, |_| Some(owner | more))?;
     Ok(0)

@@ -9,7 +9,7 @@ use crate::abi::registers::Frame;
 use crate::abi::time_units;
 use crate::operations::clock_reading::{self, Until};
 use crate::process::Process;
-use crate::process::futex_wake::value_at;
+use crate::process::futex_wake::{enter, leave, value_at};
 use crate::state::threads::futex_wait::Wait;
 use alloc::vec::Vec;
 
@@ -97,10 +97,11 @@ pub fn futex_waitv(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     process.tickets += 1;
     let ticket = process.tickets;
-    let waits = words.iter().map(|word| Wait { address: word.address, bits: ALL_BITS, ticket });
-    process.me().awaits_several.waits = waits.collect();
+    let waits: Vec<Wait> = words.iter().map(|word| Wait { address: word.address, bits: ALL_BITS, ticket }).collect();
+    process.me().awaits_several.waits = waits.clone();
+    enter(process, waits.into_iter())?;
     let woken = wait(process, &words, until);
-    process.me().awaits_several.waits = Vec::new();
+    leave(process);
     woken
 }
 
@@ -113,9 +114,9 @@ mod tests {
         let wait = |address| Wait { address, bits: ALL_BITS, ticket: 1 };
         let mut several = crate::state::threads::futex_wait::Several { waits: alloc::vec![wait(8), wait(16)], taken: 0 };
         several.take(24);
-        assert!(several.at(8).is_some());
+        assert!(several.waits.iter().any(|wait| wait.address == 8));
         several.move_to(16, 24);
-        assert!(several.at(16).is_none());
+        assert!(several.waits.iter().all(|wait| wait.address != 16));
         several.take(24);
         assert_eq!((several.waits.len(), several.taken), (0, 1));
     }

@@ -20,17 +20,11 @@ pub struct Several {
 }
 
 impl Several {
-    /// The wait at a word.
-    pub fn at(&self, address: u64) -> Option<Wait> {
-        self.waits.iter().find(|wait| wait.address == address).copied()
-    }
-
-    /// The word is woken, and no other any more.
-    pub fn take(&mut self, address: u64) {
-        if let Some(number) = self.waits.iter().position(|wait| wait.address == address) {
-            self.taken = number;
-            self.waits.clear();
-        }
+    /// The word is woken, and no other any more. Returns the waits that end.
+    pub fn take(&mut self, address: u64) -> Vec<Wait> {
+        let Some(number) = self.waits.iter().position(|wait| wait.address == address) else { return Vec::new() };
+        self.taken = number;
+        core::mem::take(&mut self.waits)
     }
 
     /// Moves the wait from one word to another (requeue).

@@ -24,6 +24,7 @@ use crate::state::memory::address_map::{Area, Map};
 use crate::state::memory::mapped_part::{Fill, effective};
 use crate::state::memory::user_access::fpu;
 use crate::state::signals::dispositions::Signals;
+use crate::state::threads::futex_queues::FutexQueues;
 use crate::state::timers::Timers;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -175,6 +176,7 @@ fn forget(process: &mut Process) {
     process.signals = Signals::new();
     process.timers = Timers::new();
     process.services.forget_makers_files();
+    process.queues = FutexQueues::new();
     process.sites = Default::default();
     process.barriers = 0;
 }
