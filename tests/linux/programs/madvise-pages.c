@@ -75,7 +75,6 @@ static void locked_later(void)
     SHOW(madvise(pages, PAGE, MADV_DONTNEED));
     SHOW(munlockall());
     SHOW(madvise(pages, PAGE, MADV_DONTNEED));
-    SHOW(mlockall(MCL_CURRENT | MCL_ONFAULT));
     say("%d\n", pages[PAGE]);
 }
 
