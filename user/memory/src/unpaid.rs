@@ -23,13 +23,14 @@ impl Keeper {
 
     /// Makes a segment whose pages are promised when they are touched. `must_fit`: it is refused
     /// if there is no room for it beside the pages that are in use now, whatever is promised.
+    /// Without `must_fit` it may be of any size, so one pool leaves addresses for these to others.
     pub(crate) fn create_unpaid(&mut self, pool: u64, count: u64, must_fit: bool) -> Result<u64, Errno> {
         let bank = self.spaces.bank(0).ok_or(Errno::ENOMEM)?;
         let (here, away) = bank.population();
         if must_fit && count > bank.most().saturating_sub((here + away) as u64) {
             return Err(Errno::ENOMEM);
         }
-        if count > self.spaces.small() {
+        if !must_fit && count > self.spaces.small() {
             self.pools.reserved().check(pool, count, self.spaces.unpaid_left(), PROMISED_SHARE)?;
         }
         self.add_dataspace(pool, 0, |spaces| spaces.create_unpaid(0, count))
