@@ -1,9 +1,9 @@
-//! A console that is not there: registers, memory and a host in a vector. It follows the rules,
-//! until somebody scribbles over the memory that it shares.
+//! A console, or a network card, that is not there: registers, memory and a host in a vector. It
+//! follows the rules, until somebody scribbles over the memory that it shares.
 
 use crate::memory::{Memory, Shared};
 use crate::pci::Configuration;
-use crate::{CONSOLE, VENDOR};
+use crate::{CONSOLE, NETWORK, VENDOR};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use alloc::{collections::VecDeque, vec};
@@ -43,6 +43,7 @@ pub struct State {
     /// Bytes that the guest wrote to each port.
     pub sent: Vec<Vec<u8>>,
     control: VecDeque<Vec<u8>>,
+    is_card: bool,
     /// The host takes no bytes for now.
     pub is_slow: bool,
     /// Number of notifications.
@@ -90,10 +91,28 @@ impl Device {
             names: names.iter().map(|name| name.to_vec()).collect(),
             sent: vec![Vec::new(); names.len()],
             control: VecDeque::new(),
+            is_card: false,
             is_slow: false,
             notified: 0,
         };
         Device(Rc::new(RefCell::new(state)))
+    }
+
+    /// A network card. What it sends is in `sent`, one after the other, with its heads.
+    pub fn card() -> Device {
+        let device = Device::new(&[b""]);
+        {
+            let mut state = device.0.borrow_mut();
+            state.space[2..4].copy_from_slice(&NETWORK.to_le_bytes());
+            state.rings.truncate(2);
+            state.is_card = true;
+        }
+        device
+    }
+
+    /// A frame comes to the card, with its head. Returns false if there is no buffer for it.
+    pub fn arrive(&self, frame: &[u8]) -> bool {
+        self.0.borrow_mut().put(0, frame).is_some()
     }
 
     /// The registers, and their size.
@@ -214,7 +233,22 @@ impl State {
         }
     }
 
+    /// Takes the frames that the guest sends.
+    fn serve_card(&mut self, queue: usize) {
+        while queue == 1
+            && !self.is_slow
+            && let Some((index, at, length)) = self.next(queue)
+        {
+            let bytes: Vec<u8> = (0..length.min(1 << 16) as u64).map(|offset| self.number(at.wrapping_add(offset), 1) as u8).collect();
+            self.give_back(queue, index, 0);
+            self.sent[0].extend(bytes);
+        }
+    }
+
     fn serve(&mut self, queue: usize) {
+        if self.is_card {
+            return self.serve_card(queue);
+        }
         let port = (queue / 2).saturating_sub(2);
         if queue >= 4 && (self.is_slow || queue % 2 == 0) {
             return;

@@ -1,5 +1,5 @@
-//! Virtio devices on PCI, the console with many ports, and the device of files: drivers without a
-//! kernel.
+//! Virtio devices on PCI: the console with many ports, the device of files, and the network card:
+//! drivers without a kernel.
 //!
 //! Nothing that the device says is trusted. A program that uses this gives memory and registers in
 //! through [`Memory`] and [`Configuration`].
@@ -15,6 +15,7 @@ mod exchange;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
 mod memory;
+mod network;
 mod pci;
 mod queue;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod transport;
 pub use console::{Console, MAX_PORTS, Port, WRITE_SIZE};
 pub use exchange::Exchange;
 pub use memory::{Memory, Shared};
+pub use network::{MAX_FRAME, Network};
 pub use pci::{Bar, Configuration, Function, find};
 pub use queue::Queue;
 pub use transport::Transport;
@@ -34,6 +36,8 @@ pub const VENDOR: u16 = 0x1af4;
 pub const CONSOLE: u16 = 0x1043;
 /// Number of the device that speaks 9P, without the transitional interface.
 pub const FILES: u16 = 0x1049;
+/// Number of the network card, without the transitional interface.
+pub const NETWORK: u16 = 0x1041;
 
 /// The device broke the rules, or lacks something that the driver needs. It is not used any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

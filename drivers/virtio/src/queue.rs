@@ -16,6 +16,8 @@ const AVAILABLE: u64 = 16 * SIZE as u64;
 const USED: u64 = 2048;
 /// Flag of a descriptor: the device writes there.
 const DEVICE_WRITES: u64 = 2;
+/// Flag of what the driver gives: no interrupts for what is given back.
+const NO_INTERRUPT: u64 = 1;
 
 /// A buffer that the device gave back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +63,11 @@ impl<M: Memory> Queue<M> {
     /// Returns the number of the queue and the place where the device is notified of it.
     pub fn notification(&self) -> (u16, u64) {
         (self.number, self.notify_at)
+    }
+
+    /// Asks the device for no interrupts when it gives buffers of this queue back.
+    pub fn be_quiet(&self) {
+        self.shared.memory.write(AVAILABLE, 2, NO_INTERRUPT);
     }
 
     /// Returns the number of buffers that the device has.

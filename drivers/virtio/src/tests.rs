@@ -1,8 +1,9 @@
-//! Tests of the console against a device that follows the rules, and against one that does not.
+//! Tests of the console and of the network card against a device that follows the rules, and
+//! against one that does not.
 
 use crate::fake::{Device, FakeMemory};
 use crate::pci::Configuration;
-use crate::{CONSOLE, Console, Fault, VENDOR, find};
+use crate::{CONSOLE, Console, Fault, NETWORK, Network, VENDOR, find};
 use alloc::{vec, vec::Vec};
 
 fn start(names: &[&[u8]]) -> (Device, Console<FakeMemory>) {
@@ -161,5 +162,58 @@ fn a_device_that_scribbles_costs_no_more_than_itself() {
             choices.push((seed >> 33) as u8);
         }
         crate::fake::hostile(&choices);
+    }
+}
+
+fn card() -> (Device, Network<FakeMemory>) {
+    let mut device = Device::card();
+    let function = find(&mut device, VENDOR, NETWORK).expect("the function");
+    let (other, source) = (device.clone(), device.clone());
+    let card = Network::start(&mut device, function, |_| Some(other.registers()), |size| source.take(size)).expect("the card");
+    (device, card)
+}
+
+#[test]
+fn frames_come_and_go_whole() {
+    let (device, mut card) = card();
+    assert_eq!(card.receive(), Ok(None));
+    for number in 0..100u8 {
+        assert!(device.arrive(&[&[0; 12][..], &[number; 60]].concat()));
+        assert_eq!(card.receive(), Ok(Some(vec![number; 60])));
+        card.flush();
+    }
+    assert_eq!(card.send(&[7; 1514]), Ok(true));
+    card.flush();
+    assert_eq!(device.0.borrow().sent[0], [&[0; 12][..], &[7; 1514]].concat());
+    for size in [0, 13, 1515, 4000] {
+        assert_eq!(card.send(&vec![7; size]), Ok(true), "{size} bytes go nowhere");
+    }
+    card.flush();
+    assert_eq!(device.0.borrow().sent[0].len(), 12 + 1514);
+}
+
+#[test]
+fn a_wire_that_takes_nothing_holds_frames_back() {
+    let (device, mut card) = card();
+    device.0.borrow_mut().is_slow = true;
+    let taken = (0..100).take_while(|_| card.send(&[7; 60]) == Ok(true)).count();
+    card.flush();
+    assert_eq!((taken, device.0.borrow().sent[0].len()), (32, 0));
+    device.0.borrow_mut().is_slow = false;
+    card.flush();
+    assert_eq!(card.send(&[7; 60]), Ok(false));
+}
+
+#[test]
+fn a_card_that_breaks_the_rules_is_found_out() {
+    let (device, mut card) = card();
+    assert!(device.arrive(&[0; 20]));
+    assert!(card.receive().unwrap_err().0.contains("without addresses"));
+    for (at, byte) in [(2, 33), (3, 0xff)] {
+        let (device, mut card) = self::card();
+        device.scribble_ring(0, at, byte);
+        assert!(card.receive().unwrap_err().0.contains("more buffers"));
+        device.scribble_ring(1, at, byte);
+        assert!(card.send(&[7; 60]).unwrap_err().0.contains("more buffers"));
     }
 }

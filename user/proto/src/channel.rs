@@ -110,6 +110,12 @@ crate::protocol! {
     /// Sets the times. Each part is a time; the special values of `file.set_times` are not allowed.
     /// Port: the service.
     37 terminal_set_times(number: Number, atime_sec: Number, atime_nsec: Number, mtime_sec: Number, mtime_nsec: Number) -> ();
+
+    /// Tells of the network card by which others are reached: the machine's address there, the
+    /// number of leading bits that all addresses on the wire have alike, whoever reaches all others
+    /// (0: nobody), the card's own address, and the largest packet in bytes. First bytes are the
+    /// lowest. Port: the service. `ENODEV`: there is none.
+    51 interface() -> (address: Hex, prefix: Number, gateway: Hex, card: Hex, packet: Number);
 }
 
 /// The device that stands for every terminal that is none of these.
@@ -137,6 +143,52 @@ pub fn terminal_as_file(number: u64, is_slave: bool) -> Status {
     match is_slave {
         true => Status { inode: number + 3, mode: S_IFCHR | 0o620, gid: 5, rdevice: terminal_device(number), ..common },
         false => Status { inode: 2, mode: S_IFCHR | 0o666, rdevice: MULTIPLEXER, ..common },
+    }
+}
+
+/// First byte of names of sockets of the internet: of version 4, of version 6, and of both.
+pub const INTERNET: u8 = b'i';
+/// Names of version 6.
+pub const INTERNET_6: u8 = b'j';
+/// Names of those who take part in both versions.
+pub const INTERNET_BOTH: u8 = b'k';
+
+/// Name of a socket of the internet. Addresses have four bytes in version 6, too, of which two are
+/// known: any, and the machine's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InternetName {
+    /// Version.
+    pub version: u8,
+    /// `SOCK_STREAM` for TCP, `SOCK_DGRAM` for UDP.
+    pub kind: u8,
+    /// Address.
+    pub address: [u8; 4],
+    /// Port.
+    pub port: u16,
+}
+
+impl InternetName {
+    /// Bytes of a name.
+    pub const SIZE: usize = 8;
+    /// Every address of the machine.
+    pub const ANY: [u8; 4] = [0; 4];
+    /// The address of the machine for itself.
+    pub const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
+
+    /// Decodes a name, if it is one of the internet.
+    pub fn read(name: &[u8]) -> Option<InternetName> {
+        let [version @ (INTERNET | INTERNET_6 | INTERNET_BOTH), kind @ (1 | 2), a, b, c, d, high, low] = *name else { return None };
+        Some(InternetName { version, kind, address: [a, b, c, d], port: u16::from_be_bytes([high, low]) })
+    }
+
+    /// Encodes it.
+    pub fn bytes(self) -> alloc::vec::Vec<u8> {
+        [&[self.version, self.kind][..], &self.address, &self.port.to_be_bytes()].concat()
+    }
+
+    /// Returns true if the address is any, or one of the machine's for itself.
+    pub fn is_of_machine(self) -> bool {
+        self.address == Self::ANY || self.address[0] == 127
     }
 }
 

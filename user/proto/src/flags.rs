@@ -25,6 +25,8 @@ table! {
     SERVICE_CHANNELS = 5 of 0xffff_ffff_ffff_ffff, "Pipes and local sockets.";
     SERVICE_OBJECTS = 6 of 0xffff_ffff_ffff_ffff, "A memory pool of the program's own, which ends with it: for memory that may hold kernel objects.";
     SERVICE_CONTROL = 7 of 0xffff_ffff_ffff_ffff, "Commands of whoever runs the system.";
+    SERVICE_NETWORK = 8 of 0xffff_ffff_ffff_ffff, "Sockets of the internet.";
+    SERVICE_NIC = 9 of 0xffff_ffff_ffff_ffff, "A network card.";
 }
 
 table! {

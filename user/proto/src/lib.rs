@@ -35,6 +35,7 @@ pub mod file;
 pub mod keyed;
 pub mod mailbox;
 pub mod memory;
+pub mod nic;
 pub mod parent;
 pub mod process;
 pub mod segment;
@@ -63,4 +64,5 @@ pub const PROTOCOLS: &[&describe::Protocol] = &[
     &mailbox::PROTOCOL,
     &dataspace::PROTOCOL,
     &control::PROTOCOL,
+    &nic::PROTOCOL,
 ];
