@@ -4,6 +4,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem::offset_of;
+use core::ops::Range;
 use nacre_abi::boot_image::{self, FILE_SIZE, HEADER_SIZE, Header};
 use nacre_abi::boot_info::{BootInfo, MAX_RANGES, MemoryRange};
 use nacre_abi::environment::BOOT_INFO;
@@ -30,9 +31,16 @@ pub struct BootFacts {
     /// A directory of the host lies below the boot files: 1, changes are kept in memory; 2, they
     /// are refused; 3, the host gets them; 0, there is none.
     pub directory: u64,
+    /// The machine has a network card that is to be used (`network=1`).
+    pub has_card: bool,
 }
 
 impl BootFacts {
+    /// Ranges of addresses that are memory, and so no device's.
+    pub fn own_ranges(&self) -> Vec<Range<u64>> {
+        self.ranges.iter().chain([&self.image, &self.store]).map(|range| range.start..range.start + range.size).collect()
+    }
+
     /// Reads the page; `None` if it is of another version.
     pub fn read() -> Option<BootFacts> {
         let page = Window::new(BOOT_INFO, PAGE_SIZE)?;
@@ -50,7 +58,8 @@ impl BootFacts {
         let (store, has_commands) = (take_store(&mut ranges, option(&line, b"store").unwrap_or(0)), option(&line, b"control") == Some(1));
         let (ports, directory) = (option(&line, b"ports").unwrap_or(0), option(&line, b"directory").unwrap_or(0));
         let image = MemoryRange { start: word(offset_of!(BootInfo, image_start))?, size: word(offset_of!(BootInfo, image_size))? };
-        Some(BootFacts { image, ranges, store, has_commands, ports, directory })
+        let has_card = option(&line, b"network") == Some(1);
+        Some(BootFacts { image, ranges, store, has_commands, ports, directory, has_card })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::memory;
 use core::ops::Range;
 use nacre_abi::environment::IO_PORTS;
 use nacre_sys::{Reference, Window, io};
-use nacre_virtio::{CONSOLE, Configuration, Console, Exchange, FILES, Fault, Function, Memory, Shared, VENDOR, find};
+use nacre_virtio::{CONSOLE, Configuration, Console, Exchange, FILES, Fault, Function, Memory, NETWORK, Network, Shared, VENDOR, find};
 
 const ALL_PORTS: Reference = Reference(IO_PORTS);
 /// Ports of the configuration space: which word, and its value.
@@ -80,6 +80,17 @@ pub fn files(ranges: &[Range<u64>], size: u64) -> Result<Exchange<DeviceMemory>,
         function.turn(&mut Space, false);
     }
     device
+}
+
+/// Starts the machine's network card. Returns it with its interrupt line.
+pub fn network(ranges: &[Range<u64>]) -> Result<(Network<DeviceMemory>, u64), Fault> {
+    let function = find(&mut Space, VENDOR, NETWORK).ok_or(Fault("there is no such device"))?;
+    let line = function.line(&mut Space).ok_or(Fault("the device has no interrupt"))?;
+    let card = Network::start(&mut Space, function, |number| registers(function, number, ranges), take);
+    if card.is_err() {
+        function.turn(&mut Space, false);
+    }
+    Ok((card?, line))
 }
 
 /// Maps a function's registers and turns it on.

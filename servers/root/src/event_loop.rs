@@ -3,6 +3,7 @@
 
 use crate::debug_line::DebugLine;
 use crate::host_ports;
+use crate::network_card;
 use crate::objects::Kind;
 use crate::root::Root;
 use crate::serve::Sources;
@@ -12,7 +13,7 @@ use nacre_abi::fault;
 use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
 use nacre_nest::host::{Exception, KILLED, KILLED_TEXT};
 use nacre_proto::{Errno, Event, Request, ServerEndpoint};
-use nacre_proto::{clock, control, directory, file, memory, parent, segment, terminal};
+use nacre_proto::{clock, control, directory, file, memory, nic, parent, segment, terminal};
 use nacre_sys::{Code, Status};
 
 /// Exit status of a program that a signal ended, as a shell says it.
@@ -112,6 +113,7 @@ impl Root {
             directory::NUMBER => directory::dispatch(self, request),
             clock::NUMBER => clock::dispatch(self, request),
             control::NUMBER => control::dispatch(self, request),
+            nic::NUMBER => nic::dispatch(self, request),
             _ => request.refuse(Errno::ENOSYS),
         }
     }
@@ -125,7 +127,9 @@ impl Root {
             }
             self.terminal_events(events);
             self.take_commands();
-            if bits & host_ports::BIT != 0 {
+            if bits & (host_ports::BIT | network_card::BIT) != 0 {
+                // They may share a line, which is let go when both were asked.
+                self.card.interrupted();
                 self.ports.interrupted();
                 self.add_host_ports();
             }

@@ -11,7 +11,6 @@ use crate::ram::Ram;
 use crate::tree::boot::Refused;
 use crate::windows;
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use crate::tree::outside::Changes;
 use crate::tree::{Content, Time, Tree, format};
 use nacre_nest::supply::{self, ResourceSource};
@@ -82,7 +81,7 @@ impl Files {
     /// runs.
     fn add_windows(&mut self, facts: &BootFacts) {
         let Some(list) = self.take_secret(windows::LIST) else { return };
-        let memory: Vec<_> = facts.ranges.iter().chain([&facts.image, &facts.store]).map(|range| range.start..range.start + range.size).collect();
+        let memory = facts.own_ranges();
         let (root, now) = (self.tree.root(), self.clock.now());
         for window in windows::read(&list, &memory).leak() {
             if memory::map_window(window.start, window.size, window.writable).is_ok() {
@@ -140,7 +139,7 @@ fn join_directory(tree: &mut Tree<Ram>, facts: &BootFacts, now: Time) -> Result<
     for (path, mode) in OWN_DIRECTORIES {
         let _ = tree.make_directory(root, path, mode, now);
     }
-    let ranges: Vec<_> = facts.ranges.iter().chain([&facts.image, &facts.store]).map(|range| range.start..range.start + range.size).collect();
+    let ranges = facts.own_ranges();
     let directory = HostDirectory::start(&ranges)?;
     let changes = match facts.directory {
         1 => Changes::Kept,

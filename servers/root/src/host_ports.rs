@@ -79,8 +79,7 @@ impl HostPorts {
         if facts.ports == 0 {
             return ports;
         }
-        let ranges: Vec<_> = facts.ranges.iter().chain([&facts.image, &facts.store]).map(|range| range.start..range.start + range.size).collect();
-        match bus::console(&ranges) {
+        match bus::console(&facts.own_ranges()) {
             Ok((device, line)) => {
                 ports.waiting.resize_with(device.ports().len(), Waiting::default);
                 (ports.device, ports.line) = (Some(device), line);
@@ -92,6 +91,11 @@ impl HostPorts {
             Err(fault) => ports.fault = Some(fault),
         }
         ports
+    }
+
+    /// The interrupt line of the device, if it is used.
+    pub fn line(&self) -> Option<u64> {
+        self.device.as_ref().map(|_| self.line)
     }
 
     /// Waits until the device has named so many ports: a program may open them at its start.

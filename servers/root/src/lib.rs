@@ -26,6 +26,7 @@ pub mod input;
 pub mod locks;
 pub mod memory;
 pub mod messages;
+pub mod network_card;
 pub mod notices;
 pub mod objects;
 pub mod open_file;

@@ -8,7 +8,7 @@ use crate::promises::Promise;
 use crate::sources::Source;
 use crate::table::{Key, Table};
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_proto::{Errno, clock, control, directory, file, parent, segment, terminal};
+use nacre_proto::{Errno, clock, control, directory, file, nic, parent, segment, terminal};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Port, PortSet, Reference, Status};
 
 /// Records of all clients take at most this part of the memory, within these bounds.
@@ -31,6 +31,8 @@ pub enum Kind {
     Control,
     /// A seat at which commands wait.
     Seat,
+    /// The network card.
+    Nic,
     /// A pool of memory.
     Pool(Key),
     /// A pool of memory, for those who may not destroy it. True: memory for kernel objects does not
@@ -66,6 +68,7 @@ impl Kind {
             Kind::Parent => protocol == parent::NUMBER,
             Kind::Clock => protocol == clock::NUMBER,
             Kind::Control | Kind::Seat => protocol == control::NUMBER,
+            Kind::Nic => protocol == nic::NUMBER,
             Kind::Pool(_) | Kind::SharedPool(..) => protocol == nacre_proto::memory::NUMBER,
             Kind::Segment(..) | Kind::Promise(..) | Kind::Coloured(_) | Kind::View(_) => protocol == segment::NUMBER,
             Kind::File(_) | Kind::Source(_) => [file::NUMBER, terminal::NUMBER, directory::NUMBER].contains(&protocol),

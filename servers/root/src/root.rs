@@ -6,6 +6,7 @@ use crate::debug_line::DebugLine;
 use crate::files::Files;
 use crate::host_ports::HostPorts;
 use crate::locks::{Holder, Locks};
+use crate::network_card::NetworkCard;
 use crate::notices::{Notices, event};
 use crate::objects::{Kind, Objects};
 use crate::open_file::{OpenFile, streams};
@@ -41,6 +42,8 @@ pub struct Root {
     pub commands: Seats<Told>,
     /// Ports to the host.
     pub ports: HostPorts,
+    /// The network card.
+    pub card: NetworkCard,
     /// Paths of files that the host gets when the program has ended.
     pub outputs: Vec<Vec<u8>>,
     /// Random bytes.
@@ -84,6 +87,8 @@ pub struct Standing {
     pub clock: Key,
     /// The service of commands, if the host gives any.
     pub control: Option<Key>,
+    /// The network card, if the machine has one.
+    pub nic: Option<Key>,
     /// The streams that a program starts with.
     pub streams: [Key; 3],
     /// The port that hears of the program's exceptions and of its end.
@@ -92,7 +97,7 @@ pub struct Standing {
 
 impl Standing {
     /// Adds them to `objects`.
-    pub fn new(objects: &mut Objects, files: &mut Files, pool: Key, (has_terminal, has_commands): (bool, bool)) -> Result<Standing, Errno> {
+    pub fn new(objects: &mut Objects, files: &mut Files, pool: Key, (has_terminal, has_commands, has_card): (bool, bool, bool)) -> Result<Standing, Errno> {
         let account = objects.accounts.outermost();
         let mut stand = |path: &[u8], flags| {
             let file = open_file(files, path, flags, has_terminal)?;
@@ -108,7 +113,8 @@ impl Standing {
         let (memory, clock) = (objects.add(Kind::Pool(pool), true, of_memory)?, objects.add(Kind::Clock, true, account)?);
         let keeper = objects.add(Kind::Keeper, true, account)?;
         let control = if has_commands { Some(objects.add(Kind::Control, true, account)?) } else { None };
-        Ok(Standing { memory, files, clock, control, streams, keeper })
+        let nic = if has_card { Some(objects.add(Kind::Nic, true, account)?) } else { None };
+        Ok(Standing { memory, files, clock, control, nic, streams, keeper })
     }
 }
 

@@ -13,6 +13,7 @@ use crate::host_ports::HostPorts;
 use crate::input::Input;
 use crate::locks::Locks;
 use crate::memory;
+use crate::network_card::NetworkCard;
 use crate::notices::Notices;
 use crate::objects::{Kind, Objects};
 use crate::pools::Pools;
@@ -85,6 +86,9 @@ pub fn run() -> Result<(), Failure> {
         }
         None => root.console.messages.line(b"root: there is no boot image, or not of this version"),
     }
+    if let Some(Fault(why)) = root.card.take_fault() {
+        root.console.messages.line(alloc::format!("root: the network card is not used: {why}").as_bytes());
+    }
     root.add_host_ports();
     root.console.messages.ready();
     root.start_program();
@@ -102,7 +106,7 @@ fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>, Option<Fault>),
     let has_terminal = matches!(input, Input::Terminal(_));
     let (pools, pool) = Pools::new(memory::available());
     let mut objects = Objects::new()?;
-    let standing = Standing::new(&mut objects, &mut files, pool, (has_terminal, has_commands))?;
+    let standing = Standing::new(&mut objects, &mut files, pool, (has_terminal, has_commands, boot.has_card))?;
     let lines = objects.add(Kind::Lines, true, objects.accounts.outermost())?;
     let lines = objects.port(lines).ok_or(Errno::EIO)?;
     let console = Console::start(input, Input::is_one_output(&facts), lines)?;
@@ -110,6 +114,7 @@ fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>, Option<Fault>),
     let time = files.clock.now().seconds as u64 ^ hardware::monotonic() << 20;
     let fixed = files.take_secret(FIXED_SEED);
     let random = Random::new(&fixed.clone().unwrap_or_else(|| files.take_secret(SEED).unwrap_or_default()), fixed.is_some(), time);
+    let ports = HostPorts::start(boot, lines);
     let root = Root {
         files,
         objects,
@@ -118,7 +123,8 @@ fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>, Option<Fault>),
         debug_line: DebugLine::start(lines),
         commands: Seats::default(),
         outputs,
-        ports: HostPorts::start(boot, lines),
+        card: NetworkCard::start(boot, lines, ports.line()),
+        ports,
         random,
         standing,
         child: None,

@@ -9,6 +9,7 @@ mod host_port;
 mod memory;
 mod lock;
 mod machine_memory;
+mod nic;
 mod parent;
 mod promise;
 mod share;

@@ -4,7 +4,7 @@ use crate::messages::{MAX_ITEMS, Messages};
 use crate::objects::Kind;
 use crate::root::Root;
 use crate::table::Key;
-use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CLOCK, SERVICE_CONTROL, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS};
+use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CLOCK, SERVICE_CONTROL, SERVICE_FILES, SERVICE_MEMORY, SERVICE_NIC, SERVICE_OBJECTS};
 use nacre_proto::parent::{Server, exit, find, keep, processors, report, stream};
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, HandlerResult, Request};
@@ -34,6 +34,7 @@ impl Server for Root {
             SERVICE_MEMORY | SERVICE_OBJECTS => self.standing.memory,
             SERVICE_CLOCK => self.standing.clock,
             SERVICE_CONTROL => self.standing.control.ok_or(Errno::ENOENT)?,
+            SERVICE_NIC => self.standing.nic.ok_or(Errno::ENOENT)?,
             _ => return Err(Errno::ENOENT),
         };
         find::Output { found: self.objects.reference(key)?.into() }.now()
