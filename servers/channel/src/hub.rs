@@ -15,6 +15,7 @@ mod loads;
 pub mod file_attributes;
 pub mod mailboxes;
 mod open_queues;
+pub mod outside;
 mod pseudo_terminal;
 mod shared;
 #[cfg(test)]
@@ -63,6 +64,10 @@ enum Stage {
     Listening(VecDeque<u64>, usize),
     /// Connected to this end, which may have gone; for datagrams where they go.
     Connected(u64),
+    /// Waiting for an answer from outside this machine.
+    Connecting,
+    /// Datagrams go to, and come from, an address outside this machine.
+    Outside,
 }
 
 /// One end.
@@ -143,6 +148,7 @@ pub struct Hub<R> {
     terminals: BTreeMap<u64, pseudo_terminal::Pair>,
     mailboxes: open_queues::Mailboxes<R>,
     told: Vec<(u64, u64)>,
+    outside: outside::Outside,
     /// Rings that processes share, and whose bytes they have.
     rings: BTreeMap<u64, u64>,
     /// Ends that must be notified of changes, by ring: reader's side, writer's side.
@@ -166,6 +172,7 @@ impl<R> Default for Hub<R> {
             terminals: BTreeMap::new(),
             mailboxes: open_queues::Mailboxes::default(),
             told: Vec::new(),
+            outside: outside::Outside::default(),
             rings: BTreeMap::new(),
             called: BTreeMap::new(),
             accounts: ends_held::Accounts::default(),
@@ -315,6 +322,9 @@ impl<R> Hub<R> {
     pub fn send(&mut self, key: u64, sending: &Sending, references: &mut Vec<R>) -> Result<Option<usize>, Errno> {
         if self.end(key)?.terminal.is_some() {
             return self.terminal_send(key, &sending.data, sending.is_urgent);
+        }
+        if let Some(to) = self.outside_receiver(key, &sending.to)? {
+            return self.send_outside(key, to, &sending.data);
         }
         let (target, is_foreign) = self.target(key, &sending.to)?;
         let end = self.end(key)?;

@@ -26,7 +26,7 @@ const FEW_PIECES: usize = 8;
 pub type Sender = [u64; 2];
 
 /// Sender of bytes that nobody signed, as Linux gives it.
-const NOBODY: Sender = [0, 65534 << 32 | 65534];
+pub(crate) const NOBODY: Sender = [0, 65534 << 32 | 65534];
 
 /// Bytes that were sent together with references, or as one message, or one after the other.
 #[derive(Debug)]

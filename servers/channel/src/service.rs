@@ -8,6 +8,7 @@
 mod answers;
 mod keyed;
 mod mailboxes;
+mod outside;
 mod shared;
 mod shared_rings;
 mod terminals;
@@ -15,22 +16,26 @@ mod terminals;
 use crate::hub::{Hub, Sending};
 use crate::keyed::Keyed;
 use crate::queue::{Received, ReceiveRequest};
+pub use outside::InnerEnds;
+use outside::Nobody;
 use shared_rings::Sharing;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_abi::fault;
 use nacre_abi::message::{MAX_BYTES, MAX_REFERENCES, NO_REFERENCES};
 use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_proto::flags::{O_NONBLOCK, POLLERR, POLLHUP};
 use nacre_proto::keyed as protocol;
-use nacre_proto::server;
-use nacre_proto::{Errno, Event, Request, ServerEndpoint, channel, directory, file, mailbox, terminal};
+use nacre_proto::server::{self, Output};
+use nacre_proto::{Answer, Errno, Event, HandlerResult, Request, ServerEndpoint, channel, directory, file, mailbox, terminal};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Port, Status, ipc};
 
 /// The word of the service's own port; ends have other ones.
 const SERVICE: u64 = 0;
 /// The word of the port at which it is told that it is over.
 const END: u64 = u64::MAX;
+/// The word of the port at which whoever has inner ends is called.
+const BESIDE: u64 = u64::MAX - 1;
 /// Bit in the word of a port at which one process finds the service.
 const ACCOUNT: u64 = 1 << 62;
 
@@ -51,7 +56,12 @@ enum EndRequest {
     /// `file.write` (plain) or `channel.send`.
     Send { sending: Sending, references: Vec<OwnedReference> },
     /// `channel.connect`.
-    Connect { name: Vec<u8>, owner: [u64; 3] },
+    Connect {
+        name: Vec<u8>,
+        owner: [u64; 3],
+        /// The outside has been asked.
+        is_begun: bool,
+    },
     /// `channel.accept`.
     Accept { flags: u64 },
     /// `channel.fifo`, which waits for its other side: the reference that is to be answered.
@@ -131,6 +141,11 @@ fn kept(request: &mut Request<'_>) -> Result<Vec<OwnedReference>, Errno> {
     (0..request.references().len()).map(|index| request.keep(index)).collect()
 }
 
+/// Answers at once if it is done.
+fn done_or_later<T: Output>(done: bool, output: T) -> HandlerResult<T> {
+    if done { output.now() } else { Ok(Answer::Later) }
+}
+
 /// The server.
 pub struct Service {
     hub: Hub<OwnedReference>,
@@ -148,6 +163,10 @@ pub struct Service {
     set: OwnedPortSet,
     port: OwnedPort,
     end: OwnedPort,
+    /// Port at which whoever has inner ends is called.
+    beside: Option<OwnedPort>,
+    /// Touched ends that nobody has references to.
+    inner: BTreeSet<u64>,
 }
 
 impl Service {
@@ -157,12 +176,17 @@ impl Service {
         let port = OwnedPort::new(SERVICE, set.handle())?;
         let end = OwnedPort::new(END, set.handle())?;
         let (hub, keyed, sharing) = (Hub::default(), Keyed::default(), Sharing::default());
-        Ok(Service { hub, places: BTreeMap::new(), attendants: BTreeMap::new(), keyed, members: BTreeMap::new(), accounts: BTreeMap::new(), clock: None, sharing, set, port, end })
+        Ok(Service { hub, places: BTreeMap::new(), attendants: BTreeMap::new(), keyed, members: BTreeMap::new(), accounts: BTreeMap::new(), clock: None, sharing, set, port, end, beside: None, inner: BTreeSet::new() })
     }
 
     /// Sets the clock that gives the times of changes.
     pub fn set_clock(&mut self, clock: OwnedReference) {
         self.clock = Some(clock);
+    }
+
+    /// The ends and queues.
+    pub fn hub(&mut self) -> &mut Hub<OwnedReference> {
+        &mut self.hub
     }
 
     /// Lets processes share the bytes of pipes, in memory of this pool.
@@ -180,15 +204,31 @@ impl Service {
         Ok(self.end.new_reference(REFERENCE_NOTIFY)?)
     }
 
+    /// A reference at which any notification calls whoever has inner ends.
+    pub fn beside(&mut self) -> Result<OwnedReference, Errno> {
+        let port = OwnedPort::new(BESIDE, self.set.handle())?;
+        Ok(self.beside.insert(port).new_reference(REFERENCE_NOTIFY)?)
+    }
+
     /// Serves until it is over. After that the memory that it shares may go.
     pub fn run(&mut self) -> Result<(), Status> {
+        self.run_with(&mut Nobody)
+    }
+
+    /// Serves as [`Service::run`] does, with somebody who has inner ends.
+    pub fn run_with(&mut self, outside: &mut dyn InnerEnds) -> Result<(), Status> {
         let mut endpoint = ServerEndpoint::new(MAX_BYTES as usize).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
         loop {
-            let event = endpoint.next(self.set.handle().address(), nacre_sys::FOREVER)?;
-            if matches!(event, Event::Notification { word: END, .. }) {
-                return Ok(());
+            match endpoint.next(self.set.handle().address(), outside.patience()) {
+                Ok(Event::Notification { word: END, .. }) => return Ok(()),
+                Ok(Event::Notification { word: BESIDE, .. }) => outside.called(),
+                Ok(event) => self.handle(event),
+                Err(status) if status.code() == Some(nacre_abi::Code::TimedOut) => {}
+                Err(status) => return Err(status),
             }
-            self.handle(event);
+            self.settle();
+            let touched = core::mem::take(&mut self.inner);
+            outside.turn(&mut self.hub, &touched);
             self.settle();
             self.tell_attendants();
             self.settle_keyed();
@@ -273,7 +313,12 @@ impl Service {
                 self.hub.check_cycles(key, Some(&sending.to), references, |reference| end_of(places, reference))?;
                 Ok(self.hub.send(key, sending, references)?.map(Done::Sent))
             }
-            EndRequest::Connect { name, owner } => Ok(self.hub.connect(key, name, *owner)?.then_some(Done::Connected)),
+            EndRequest::Connect { is_begun: true, .. } => Ok(self.hub.outcome(key)?.then_some(Done::Connected)),
+            EndRequest::Connect { name, owner, is_begun } => {
+                let done = self.hub.connect(key, name, *owner)?;
+                *is_begun = self.hub.is_connecting(key);
+                Ok(done.then_some(Done::Connected))
+            }
             EndRequest::Accept { flags } => {
                 let Some((end, name)) = self.hub.accept(key, *flags)? else { return Ok(None) };
                 Ok(Some(Done::End(end, self.place_or_close(end)?, name)))
@@ -302,6 +347,9 @@ impl Service {
                 return;
             }
             for key in touched {
+                if self.beside.is_some() && !self.places.contains_key(&key) {
+                    self.inner.insert(key);
+                }
                 self.settle_waiters(key);
                 self.settle_watchers(key);
             }

@@ -42,6 +42,9 @@ impl<R> Hub<R> {
         if let Stage::Listening(waiting, _) = &end.stage {
             return Ok(if waiting.is_empty() { 0 } else { READABLE });
         }
+        if end.stage == Stage::Connecting {
+            return Ok(0);
+        }
         let (incoming, outgoing) = (self.side(end.incoming), self.side(end.outgoing));
         let is_connectionless = end.kind == SOCK_DGRAM;
         let is_over = incoming.is_some_and(|queue| queue.is_ended || queue.is_deaf || !is_connectionless && queue.writers.is_empty());
@@ -51,7 +54,8 @@ impl<R> Hub<R> {
         events |= if is_over { READABLE | POLLRDHUP } else { 0 };
         events |= if is_over && is_refused || !is_connectionless && incoming.is_none() { POLLHUP } else { 0 };
         let target = if is_connectionless { self.peer_queue(key) } else { outgoing.map(|queue| (queue, false)) };
-        let has_room = target.is_none_or(|(queue, is_foreign)| queue.is_writable() && !(is_foreign && queue.count() >= super::DATAGRAMS));
+        let is_held = end.stage == Stage::Outside && !self.has_room_outside();
+        let has_room = !is_held && target.is_none_or(|(queue, is_foreign)| queue.is_writable() && !(is_foreign && queue.count() >= super::DATAGRAMS));
         Ok(events | if has_room { WRITABLE } else { 0 })
     }
 

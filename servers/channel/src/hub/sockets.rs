@@ -40,7 +40,7 @@ impl<R> Hub<R> {
         Ok(key)
     }
 
-    fn connect_ends(&mut self, first: u64, second: u64) -> Result<(), Errno> {
+    pub(super) fn connect_ends(&mut self, first: u64, second: u64) -> Result<(), Errno> {
         let kind = self.end(first)?.kind;
         for (from, to) in [(first, second), (second, first)] {
             if kind != SOCK_DGRAM {
@@ -65,12 +65,14 @@ impl<R> Hub<R> {
     /// chosen. Of two with the key of a file the later one is found.
     pub fn bind(&mut self, key: u64, found_by: &[u8], name: &[u8]) -> Result<(), Errno> {
         let end = self.socket_end(key)?;
+        let kind = end.kind;
         if !end.name.is_empty() && found_by.is_empty() && name.is_empty() {
             return Ok(());
         }
         if !end.name.is_empty() || name.len() > LONGEST_NAME || found_by.len() > LONGEST_NAME {
             return Err(Errno::EINVAL);
         }
+        self.check_own(kind, found_by, name)?;
         let wanted = if found_by.is_empty() { name } else { found_by };
         if !wanted.starts_with(FILE) && self.names.contains_key(wanted) {
             return Err(Errno::EADDRINUSE);
@@ -95,7 +97,7 @@ impl<R> Hub<R> {
         }
         let most = usize::try_from(backlog).unwrap_or(MAX_WAITING).min(MAX_WAITING) + 1;
         match &mut end.stage {
-            Stage::Connected(_) => return Err(Errno::EINVAL),
+            Stage::Connected(_) | Stage::Connecting | Stage::Outside => return Err(Errno::EINVAL),
             Stage::Listening(_, limit) => *limit = most,
             Stage::Plain => end.stage = Stage::Listening(VecDeque::new(), most),
         }
@@ -115,7 +117,8 @@ impl<R> Hub<R> {
             (end.stage, end.peer_name) = (Stage::Plain, Vec::new());
             return Ok(true);
         }
-        let target = *self.names.get(name).ok_or(Errno::ECONNREFUSED)?;
+        let Some(found_by) = self.local_name(name)? else { return self.connect_outside(key, name) };
+        let target = *self.names.get(&found_by).ok_or(Errno::ECONNREFUSED)?;
         let listener = self.end(target)?;
         if listener.kind != kind {
             return Err(Errno::EPROTOTYPE);
@@ -132,15 +135,16 @@ impl<R> Hub<R> {
             return Ok(false);
         }
         match self.end(key)?.stage {
-            Stage::Connected(_) => return Err(Errno::EISCONN),
+            Stage::Connected(_) | Stage::Outside => return Err(Errno::EISCONN),
             Stage::Listening(..) => return Err(Errno::EINVAL),
+            Stage::Connecting => return Err(Errno::EALREADY),
             Stage::Plain => {}
         }
         self.join_listener(key, target, owner)?;
         Ok(true)
     }
 
-    fn join_listener(&mut self, key: u64, target: u64, owner: [u64; 3]) -> Result<(), Errno> {
+    pub(super) fn join_listener(&mut self, key: u64, target: u64, owner: [u64; 3]) -> Result<(), Errno> {
         let listener = self.end(target)?;
         let (kind, name, credentials, is_signed) = (listener.kind, listener.name.clone(), listener.credentials, listener.is_signed);
         self.charge_as(key)?;
@@ -274,7 +278,8 @@ impl<R> Hub<R> {
         if name.is_empty() {
             return if let Stage::Connected(peer) = self.end(key)?.stage { Ok(peer) } else { Err(Errno::ENOTCONN) };
         }
-        let other = *self.names.get(name).ok_or(Errno::ECONNREFUSED)?;
+        let name = self.local_name(name)?.ok_or(Errno::EIO)?;
+        let other = *self.names.get(&name).ok_or(Errno::ECONNREFUSED)?;
         if self.end(other)?.kind != SOCK_DGRAM {
             return Err(Errno::EPROTOTYPE);
         }
@@ -298,7 +303,7 @@ impl<R> Hub<R> {
         }
         match end.stage {
             _ if which == END_OWN => Ok(end.name.clone()),
-            Stage::Connected(_) => Ok(end.peer_name.clone()),
+            Stage::Connected(_) | Stage::Outside => Ok(end.peer_name.clone()),
             _ => Err(Errno::ENOTCONN),
         }
     }

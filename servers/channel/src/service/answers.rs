@@ -1,13 +1,13 @@
 //! The operations of `channel` and `file`, and their answers: at once through the request, or later
 //! through what was detached from it.
 
-use super::{ANY_CHANGE, EndRequest, Done, Form, SERVICE, SLOTS, Service, Waiter, Watcher, kept};
+use super::{ANY_CHANGE, EndRequest, Done, Form, SERVICE, SLOTS, Service, Waiter, Watcher, done_or_later, kept};
 use crate::hub::{CONTROL, Sending};
 use crate::queue::{Received, ReceiveRequest};
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::channel::{
-    accept, account, bind, capacity, changed, connect, credentials, error, expect, facts, fifo, listen, look, name, pair, pipe, receive, send, share, shutdown, socket,
+    accept, account, bind, capacity, changed, connect, credentials, error, expect, facts, fifo, interface, listen, look, name, pair, pipe, receive, send, share, shutdown, socket,
     terminal, terminal_facts, terminal_lock, terminal_open, terminal_set_mode, terminal_set_owner, terminal_set_times, terminal_status,
 };
 use nacre_proto::file::{flags, poll, read, set_mode, set_owner, set_times, status, watch, write};
@@ -94,7 +94,7 @@ impl Service {
     }
 
     /// Does it now; `None`: it is answered later.
-    fn now_or_later(&mut self, request: &mut Request<'_>, mut doing: EndRequest, dont_wait: bool) -> Result<Option<Done>, Errno> {
+    pub(super) fn now_or_later(&mut self, request: &mut Request<'_>, mut doing: EndRequest, dont_wait: bool) -> Result<Option<Done>, Errno> {
         let key = request.word();
         if let Some(done) = self.attempt(key, &mut doing)? {
             return Ok(Some(done));
@@ -159,10 +159,6 @@ impl Service {
     }
 }
 
-fn done_or_later<T: Output>(done: bool, output: T) -> HandlerResult<T> {
-    if done { output.now() } else { Ok(Answer::Later) }
-}
-
 impl channel::Server for Service {
     fn pipe(&mut self, request: &mut Request<'_>, flags: u64) -> HandlerResult<pipe::Output> {
         self.check_service(request)?;
@@ -172,10 +168,13 @@ impl channel::Server for Service {
     }
 
     fn account(&mut self, request: &mut Request<'_>) -> HandlerResult<account::Output> {
-        if request.word() != SERVICE {
-            return Err(Errno::EPERM);
-        }
+        (request.word() == SERVICE).then_some(()).ok_or(Errno::EPERM)?;
         account::Output { channels: self.add_account()?.into() }.at_once(request, &[])
+    }
+
+    fn interface(&mut self, request: &mut Request<'_>) -> HandlerResult<interface::Output> {
+        self.check_service(request)?;
+        self.tell_interface()
     }
 
     fn pair(&mut self, request: &mut Request<'_>, kind: u64, flags: u64, pid: u64, uid: u64, gid: u64) -> HandlerResult<pair::Output> {
@@ -215,8 +214,8 @@ impl channel::Server for Service {
     }
 
     fn connect(&mut self, request: &mut Request<'_>, pid: u64, uid: u64, gid: u64, name: &[u8]) -> HandlerResult<connect::Output> {
-        let done = self.now_or_later(request, EndRequest::Connect { name: name.to_vec(), owner: [pid, uid, gid] }, false)?;
-        done_or_later(done.is_some(), connect::Output::default())
+        let doing = EndRequest::Connect { name: name.to_vec(), owner: [pid, uid, gid], is_begun: false };
+        done_or_later(self.connect_now_or_later(request, doing)?, connect::Output::default())
     }
 
     fn accept(&mut self, request: &mut Request<'_>, flags: u64) -> HandlerResult<accept::Output> {

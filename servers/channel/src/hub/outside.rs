@@ -1,0 +1,309 @@
+//! Sockets of the internet whose other end is no socket of ours: whoever has a network card asks
+//! here who wants to reach the outside, and brings what comes from there.
+//!
+//! A connection to the outside is one between two ends as any other. Its inner end has no place at
+//! which clients find it: it belongs to whoever speaks with the outside.
+
+use super::{End, Hub, Stage};
+use crate::queue::{NOBODY, PIECE, SendRequest};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use nacre_proto::Errno;
+use nacre_proto::channel::{INTERNET, INTERNET_6, INTERNET_BOTH, InternetName};
+use nacre_proto::flags::{SOCK_DGRAM, SOCK_STREAM};
+
+/// Limits of datagrams that wait to go out: their number and their bytes.
+const MAX_WAITING: usize = 64;
+const MAX_BYTES: usize = 1 << 20;
+/// Largest datagram to the outside, in bytes: as much as the protocols cut into packets.
+const MAX_DATAGRAM: usize = 16_000;
+
+/// A datagram that is to go out.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Port that it comes from.
+    pub from: u16,
+    /// Address and port that it is for.
+    pub to: ([u8; 4], u16),
+    /// Bytes.
+    pub data: Vec<u8>,
+}
+
+/// A socket that wants to be connected to the outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The end.
+    pub end: u64,
+    /// Port of the end.
+    pub port: u16,
+    /// Address and port that it wants to reach.
+    pub to: ([u8; 4], u16),
+}
+
+/// Network card by which the outside is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Address of this machine.
+    pub address: [u8; 4],
+    /// Number of leading bits that all addresses on the wire have alike.
+    pub prefix: u8,
+    /// Address of whoever reaches all others.
+    pub gateway: Option<[u8; 4]>,
+    /// Address of the card.
+    pub card: [u8; 6],
+    /// Bytes of the largest packet.
+    pub packet: u64,
+}
+
+/// The outside, as far as it is known, and what is to go there.
+#[derive(Debug, Default)]
+pub(super) struct Outside {
+    /// The way there; `None`: there is no outside.
+    interface: Option<Interface>,
+    /// Address of this machine there.
+    own: Option<[u8; 4]>,
+    wanted: VecDeque<u64>,
+    datagrams: VecDeque<Datagram>,
+    bytes: usize,
+}
+
+impl<R> Hub<R> {
+    /// Makes an outside known.
+    pub fn set_interface(&mut self, interface: Interface) {
+        (self.outside.own, self.outside.interface) = (Some(interface.address), Some(interface));
+    }
+
+    /// The way to the outside, if there is one.
+    pub fn interface(&self) -> Option<Interface> {
+        self.outside.interface
+    }
+
+    /// The name under which a socket of ours is found; `None`: it is one of the outside.
+    /// `ENETUNREACH`: there is no outside.
+    pub(super) fn local_name(&self, name: &[u8]) -> Result<Option<Vec<u8>>, Errno> {
+        let Some(parts) = InternetName::read(name).filter(|parts| !parts.is_of_machine()) else { return Ok(Some(name.to_vec())) };
+        match self.outside.own {
+            None => Err(Errno::ENETUNREACH),
+            Some(own) if own == parts.address => Ok(Some(InternetName { address: InternetName::LOOPBACK, ..parts }.bytes())),
+            // Whoever takes part in both versions is asked for where the one version has nobody.
+            Some(_) if parts.version == INTERNET_BOTH => Err(Errno::ECONNREFUSED),
+            Some(_) if parts.version == INTERNET_6 => Err(Errno::ENETUNREACH),
+            Some(_) => Ok(None),
+        }
+    }
+
+    /// Checks that a socket of this kind can have the name and be found by the key: an address is
+    /// the machine's own, or any, and who is found at a port has that port.
+    pub(super) fn check_own(&self, kind: u64, found_by: &[u8], name: &[u8]) -> Result<(), Errno> {
+        let (key, name) = (InternetName::read(found_by), InternetName::read(name));
+        match (key, name) {
+            (None, None) => Ok(()),
+            (Some(key), Some(name)) if (key.version, key.kind, key.port) != (name.version, name.kind, name.port) || u64::from(name.kind) != kind => Err(Errno::EINVAL),
+            (_, Some(name)) if name.is_of_machine() || Some(name.address) == self.outside.own => Ok(()),
+            (_, Some(_)) => Err(Errno::EADDRNOTAVAIL),
+            (Some(_), None) => Err(Errno::EINVAL),
+        }
+    }
+
+    /// Connects an end to the outside; false: it has to wait.
+    pub(super) fn connect_outside(&mut self, key: u64, name: &[u8]) -> Result<bool, Errno> {
+        let own = self.outside.own.ok_or(Errno::ENETUNREACH)?;
+        let end = self.end_mut(key)?;
+        let parts = InternetName::read(&end.name).ok_or(Errno::EINVAL)?;
+        match (end.kind, &end.stage) {
+            (_, Stage::Listening(..)) => return Err(Errno::EINVAL),
+            (SOCK_STREAM, Stage::Connecting) => return Ok(false),
+            (SOCK_STREAM, Stage::Plain) => {}
+            (SOCK_STREAM, _) => return Err(Errno::EISCONN),
+            _ => {
+                (end.stage, end.peer_name) = (Stage::Outside, name.to_vec());
+                end.name = InternetName { address: own, ..parts }.bytes();
+                return Ok(true);
+            }
+        }
+        if let Some(error) = end.error.take() {
+            return Err(error);
+        }
+        (end.stage, end.peer_name) = (Stage::Connecting, name.to_vec());
+        self.outside.wanted.push_back(key);
+        Ok(false)
+    }
+
+    /// Returns true if an end waits for an answer from outside.
+    pub fn is_connecting(&self, key: u64) -> bool {
+        self.ends.get(&key).is_some_and(|end| end.stage == Stage::Connecting)
+    }
+
+    /// Returns true if an end that wanted a connection has it, false if it waits on, or the error
+    /// that became of it.
+    pub(crate) fn outcome(&mut self, key: u64) -> Result<bool, Errno> {
+        let end = self.end_mut(key)?;
+        match end.stage {
+            Stage::Connecting => Ok(false),
+            Stage::Connected(_) => Ok(true),
+            _ => Err(end.error.take().unwrap_or(Errno::ECONNREFUSED)),
+        }
+    }
+
+    /// The next end that wants a connection to the outside.
+    pub fn next_wanted(&mut self) -> Option<Wanted> {
+        loop {
+            let key = self.outside.wanted.pop_front()?;
+            let Some(end) = self.ends.get(&key).filter(|end| end.stage == Stage::Connecting) else { continue };
+            if let (Some(own), Some(to)) = (InternetName::read(&end.name), InternetName::read(&end.peer_name)) {
+                return Some(Wanted { end: key, port: own.port, to: (to.address, to.port) });
+            }
+        }
+    }
+
+    /// The outside has answered an end: it is connected. Returns the inner end.
+    pub fn connected(&mut self, key: u64) -> Result<u64, Errno> {
+        let own = self.outside.own.ok_or(Errno::ENETUNREACH)?;
+        if !self.is_connecting(key) {
+            return Err(Errno::EINVAL);
+        }
+        self.charge_as(key)?;
+        let inner = self.add_end(SOCK_STREAM, super::SOCKET_ACCESS)?;
+        let peer_name = self.end(key)?.peer_name.clone();
+        self.end_mut(inner)?.name = peer_name;
+        let end = self.end_mut(key)?;
+        at_address(end, own);
+        end.changes += 1;
+        self.connect_ends(key, inner)?;
+        Ok(inner)
+    }
+
+    /// An end gets no connection to the outside.
+    pub fn refused(&mut self, key: u64, errno: Errno) {
+        if let Some(end) = self.ends.get_mut(&key).filter(|end| end.stage == Stage::Connecting) {
+            (end.stage, end.error) = (Stage::Plain, Some(errno));
+            end.changes += 1;
+            self.touched.insert(key);
+        }
+    }
+
+    /// The socket that the outside finds at a port.
+    fn bound(&self, kind: u64, port: u16) -> Option<u64> {
+        let found = [INTERNET, INTERNET_BOTH].into_iter().find_map(|version| {
+            self.names.get(&InternetName { version, kind: kind as u8, address: InternetName::LOOPBACK, port }.bytes())
+        })?;
+        let name = InternetName::read(&self.ends.get(found)?.name)?;
+        (name.address == InternetName::ANY || Some(name.address) == self.outside.own).then_some(*found)
+    }
+
+    /// Returns true if the outside finds a socket of datagrams at a port.
+    pub fn takes_datagrams(&self, port: u16) -> bool {
+        self.bound(SOCK_DGRAM, port).is_some()
+    }
+
+    /// The socket that listens for the outside at a port, and has room for one more connection.
+    pub fn listener(&self, port: u16) -> Option<u64> {
+        let key = self.bound(SOCK_STREAM, port)?;
+        match &self.ends.get(&key)?.stage {
+            Stage::Listening(waiting, most) if waiting.len() < *most => Some(key),
+            _ => None,
+        }
+    }
+
+    /// Somebody outside has connected to a socket of ours. Returns the inner end.
+    pub fn arrived(&mut self, listener: u64, from: ([u8; 4], u16)) -> Result<u64, Errno> {
+        let own = self.outside.own.ok_or(Errno::ENETUNREACH)?;
+        self.charge_as(listener)?;
+        let inner = self.add_end(SOCK_STREAM, super::SOCKET_ACCESS)?;
+        let name = InternetName { version: INTERNET, kind: SOCK_STREAM as u8, address: from.0, port: from.1 };
+        self.end_mut(inner)?.name = name.bytes();
+        if let Err(errno) = self.join_listener(inner, listener, [0; 3]) {
+            self.close(inner);
+            return Err(errno);
+        }
+        if let Stage::Connected(server) = self.end(inner)?.stage {
+            at_address(self.end_mut(server)?, own);
+        }
+        Ok(inner)
+    }
+
+    /// Returns true if the other end of an inner end has gone.
+    pub fn is_alone(&self, inner: u64) -> bool {
+        match self.ends.get(&inner).map(|end| &end.stage) {
+            Some(Stage::Connected(peer)) => !self.ends.contains_key(peer),
+            _ => true,
+        }
+    }
+
+    /// The connection of an inner end was broken off outside.
+    pub fn broken(&mut self, inner: u64) {
+        self.close_unaccepted(inner);
+    }
+
+    /// The address outside that a datagram of this end goes to, if it goes there.
+    pub(super) fn outside_receiver(&self, key: u64, name: &[u8]) -> Result<Option<InternetName>, Errno> {
+        let end = self.end(key)?;
+        let found = match end.kind {
+            SOCK_DGRAM if !name.is_empty() && self.local_name(name)?.is_none() => InternetName::read(name),
+            SOCK_DGRAM if name.is_empty() && end.stage == Stage::Outside => InternetName::read(&end.peer_name),
+            _ => return Ok(None),
+        };
+        if end.is_mute { Err(Errno::EPIPE) } else { Ok(found) }
+    }
+
+    /// Sends a datagram to the outside. `None`: it would have to wait.
+    pub(super) fn send_outside(&mut self, key: u64, to: InternetName, data: &[u8]) -> Result<Option<usize>, Errno> {
+        let from = InternetName::read(&self.end(key)?.name).ok_or(Errno::EINVAL)?.port;
+        if data.len() > MAX_DATAGRAM {
+            return Err(Errno::EMSGSIZE);
+        }
+        if !self.has_room_outside() {
+            return Ok(None);
+        }
+        self.outside.bytes += data.len();
+        self.outside.datagrams.push_back(Datagram { from, to: (to.address, to.port), data: data.to_vec() });
+        Ok(Some(data.len()))
+    }
+
+    /// Returns true if one more datagram may wait to go out.
+    pub(super) fn has_room_outside(&self) -> bool {
+        self.outside.datagrams.len() < MAX_WAITING && self.outside.bytes < MAX_BYTES
+    }
+
+    /// The next datagram that is to go out.
+    pub fn next_datagram(&mut self) -> Option<Datagram> {
+        let datagram = self.outside.datagrams.pop_front()?;
+        self.outside.bytes -= datagram.data.len();
+        if self.outside.datagrams.is_empty() {
+            self.touch_senders();
+        }
+        Some(datagram)
+    }
+
+    /// Brings a datagram from outside to the socket at a port. It is lost if that has no room, or
+    /// takes datagrams of another sender alone.
+    pub fn deliver(&mut self, port: u16, from: ([u8; 4], u16), data: &[u8]) {
+        let name = InternetName { version: INTERNET, kind: SOCK_DGRAM as u8, address: from.0, port: from.1 }.bytes();
+        let Some(end) = self.bound(SOCK_DGRAM, port).and_then(|key| self.ends.get(&key)) else { return };
+        let takes = match end.stage {
+            Stage::Outside => end.peer_name == name,
+            Stage::Connected(_) => false,
+            _ => true,
+        };
+        let Some(target) = end.incoming.filter(|_| takes) else { return };
+        let used = (self.bytes, self.references);
+        let Some(queue) = self.queues.get_mut(&target).filter(|queue| !queue.is_deaf) else { return };
+        let fits = matches!(queue.takes(data.len(), 0, false), Ok(Some(_)));
+        if !fits || self.loads.check(queue.account, used, (data.len() + PIECE, 0)).is_err() {
+            return;
+        }
+        let (account, before) = (queue.account, queue.load());
+        // Without memory it is lost as one that has no room.
+        let _ = queue.put(SendRequest { data, references: Vec::new(), control: &[], from: &name, sender: NOBODY }, false);
+        let after = queue.load();
+        self.count(account, before, after);
+        self.touch_queue(target);
+    }
+}
+
+/// An end that has any address, or the machine's for itself, is seen outside by this one.
+fn at_address<R>(end: &mut End<R>, own: [u8; 4]) {
+    if let Some(parts) = InternetName::read(&end.name) {
+        end.name = InternetName { version: INTERNET, address: own, ..parts }.bytes();
+    }
+}

@@ -1,0 +1,54 @@
+//! The way to the outside: whoever has inner ends, and what clients ask about it.
+
+use super::{EndRequest, Service};
+use crate::hub::Hub;
+use alloc::collections::BTreeSet;
+use nacre_proto::channel::interface;
+use nacre_proto::server::Output;
+use nacre_proto::{Errno, HandlerResult, Request};
+use nacre_sys::OwnedReference;
+
+/// Somebody in the same program who has ends at which no clients are: the way to the outside.
+pub trait InnerEnds {
+    /// Returns the nanoseconds after which there is something to do, though nobody has called.
+    fn patience(&mut self) -> u64;
+    /// Notes that somebody has called ([`Service::beside`]).
+    fn called(&mut self);
+    /// Does what is due. `touched` are ends of which something may have changed.
+    fn turn(&mut self, hub: &mut Hub<OwnedReference>, touched: &BTreeSet<u64>);
+}
+
+/// Stands for the outside of a server that has none.
+pub(super) struct Nobody;
+
+impl InnerEnds for Nobody {
+    fn patience(&mut self) -> u64 {
+        nacre_sys::FOREVER
+    }
+
+    fn called(&mut self) {}
+
+    fn turn(&mut self, _: &mut Hub<OwnedReference>, _: &BTreeSet<u64>) {}
+}
+
+impl Service {
+    /// Answers `channel.interface`.
+    pub(super) fn tell_interface(&self) -> HandlerResult<interface::Output> {
+        let found = self.hub.interface().ok_or(Errno::ENODEV)?;
+        let number = |address: [u8; 4]| u64::from(u32::from_le_bytes(address));
+        let [a, b, c, d, e, f] = found.card;
+        let card = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
+        interface::Output { address: number(found.address), prefix: found.prefix.into(), gateway: found.gateway.map_or(0, number), card, packet: found.packet }.now()
+    }
+
+    /// Connects now, or later; true: it is done. A call that does not wait for an answer from
+    /// outside is told that it is on its way.
+    pub(super) fn connect_now_or_later(&mut self, request: &mut Request<'_>, doing: EndRequest) -> Result<bool, Errno> {
+        let key = request.word();
+        let was_connecting = self.hub.is_connecting(key);
+        match self.now_or_later(request, doing, false) {
+            Err(Errno::EAGAIN) if self.hub.is_connecting(key) => Err(if was_connecting { Errno::EALREADY } else { Errno::EINPROGRESS }),
+            done => Ok(done?.is_some()),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What a frame that has come is for, as far as it concerns sockets: the protocols answer for
+//! sockets that they know, and ours are made when somebody asks for them.
+
+use smoltcp::wire::{EthernetFrame, EthernetProtocol, IpProtocol, Ipv4Packet, TcpPacket, UdpPacket};
+
+/// Purpose of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A part of a connection between this address and port and this port of ours.
+    Segment {
+        /// Address and port of the other side.
+        from: ([u8; 4], u16),
+        /// Our port.
+        port: u16,
+        /// The other side asks for a connection.
+        asks: bool,
+    },
+    /// Bytes that come with the question for a connection: nobody has said yet how many may come,
+    /// and the protocols count on that.
+    TooEarly,
+    /// A datagram is to be taken at this port of ours.
+    Datagram {
+        /// Our port.
+        port: u16,
+    },
+}
+
+/// Returns what a frame is for, if it is for the machine with this address.
+pub fn purpose(frame: &[u8], own: [u8; 4]) -> Option<Purpose> {
+    let frame = EthernetFrame::new_checked(frame).ok()?;
+    if frame.ethertype() != EthernetProtocol::Ipv4 {
+        return None;
+    }
+    let packet = Ipv4Packet::new_checked(frame.payload()).ok()?;
+    // Of a packet in parts the first one alone tells the port.
+    if packet.frag_offset() != 0 || packet.dst_addr().octets() != own {
+        return None;
+    }
+    match packet.next_header() {
+        IpProtocol::Tcp => {
+            let segment = TcpPacket::new_checked(packet.payload()).ok()?;
+            if segment.syn() && !segment.payload().is_empty() {
+                return Some(Purpose::TooEarly);
+            }
+            let asks = segment.syn() && !segment.ack() && !segment.rst();
+            Some(Purpose::Segment { from: (packet.src_addr().octets(), segment.src_port()), port: segment.dst_port(), asks })
+        }
+        // The length in the head may be that of all parts.
+        IpProtocol::Udp => {
+            let head = packet.payload();
+            (head.len() >= 8).then(|| Purpose::Datagram { port: UdpPacket::new_unchecked(head).dst_port() })
+        }
+        _ => None,
+    }
+}

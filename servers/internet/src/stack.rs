@@ -1,0 +1,133 @@
+//! The machine as others see it on the wire: its address, and its sockets, each of which is joined
+//! to an end of the hub.
+
+use crate::arrivals::{Purpose, purpose};
+use crate::card::Card;
+use crate::datagrams::Datagrams;
+use crate::streams::Streams;
+use alloc::boxed::Box;
+use alloc::collections::{BTreeSet, VecDeque};
+use alloc::vec::Vec;
+use nacre_channel::hub::Hub;
+use nacre_channel::hub::outside::Interface as Way;
+use smoltcp::iface::{Config, Interface, SocketSet};
+use smoltcp::time::Instant;
+use smoltcp::wire::{EthernetAddress, HardwareAddress, IpAddress, IpCidr, IpEndpoint, Ipv4Address};
+
+/// Parts of the largest datagram, with room.
+const MAX_PARTS: usize = 64;
+
+/// Bytes of the head of a frame.
+const HEAD: usize = 14;
+
+/// A machine. The head of this module describes it.
+pub struct Stack {
+    own: [u8; 4],
+    card: Card,
+    /// The protocols, on the heap since they have room for a whole datagram.
+    interface: Box<Interface>,
+    sockets: SocketSet<'static>,
+    streams: Streams,
+    datagrams: Datagrams,
+}
+
+impl Stack {
+    /// The machine that is reached by `way`, with at most so many connections. `seed` is random:
+    /// who guesses it can guess the numbers of connections. `now` is a time in nanoseconds, as
+    /// everywhere here.
+    pub fn new(way: &Way, most: usize, seed: u64, now: u64) -> Stack {
+        let mut card = Card::new(way.packet as usize + HEAD);
+        let mut config = Config::new(HardwareAddress::Ethernet(EthernetAddress(way.card)));
+        config.random_seed = seed;
+        let mut interface = Box::new(Interface::new(config, &mut card, instant(now)));
+        // One address and one route are less than there is room for.
+        interface.update_ip_addrs(|all| {
+            let _ = all.push(IpCidr::new(ip(way.address), way.prefix.min(32)));
+        });
+        if let Some(gateway) = way.gateway {
+            let _ = interface.routes_mut().add_default_ipv4_route(Ipv4Address::from(gateway));
+        }
+        Stack { own: way.address, card, interface, sockets: SocketSet::new(Vec::new()), streams: Streams::new(most), datagrams: Datagrams::default() }
+    }
+
+    /// Takes a frame that has come from the wire.
+    pub fn arrive<R>(&mut self, hub: &Hub<R>, frame: &[u8]) {
+        match purpose(frame, self.own) {
+            Some(Purpose::Segment { from, port, asks }) => {
+                self.streams.heard(from, port);
+                if asks && !self.streams.expect(&mut self.sockets, hub, from, port) {
+                    return;
+                }
+            }
+            Some(Purpose::TooEarly) => return,
+            Some(Purpose::Datagram { port }) if hub.takes_datagrams(port) => self.datagrams.expect(&mut self.sockets, port),
+            _ => {}
+        }
+        self.card.arrive(frame);
+    }
+
+    /// The frames that are to be sent. Who sends one takes it away.
+    pub fn leaving(&mut self) -> &mut VecDeque<Vec<u8>> {
+        self.card.leaving()
+    }
+
+    /// Does all that is due: frames that have come, what the ends have to send, what time brings.
+    /// `touched` are ends of which something may have changed.
+    pub fn turn<R>(&mut self, hub: &mut Hub<R>, touched: &BTreeSet<u64>, now: u64) {
+        self.poll(now);
+        self.streams.touched(touched);
+        self.streams.begin(&mut self.interface, &mut self.sockets, hub, now);
+        self.streams.settle(&mut self.sockets, hub, now);
+        self.datagrams.settle(&mut self.sockets, hub);
+        self.poll(now);
+    }
+
+    /// Lets the protocols do what is due. One call sends one part of a datagram in parts.
+    fn poll(&mut self, now: u64) {
+        let now = instant(now);
+        for _ in 0..MAX_PARTS {
+            let before = self.card.leaving().len();
+            self.interface.poll(now, &mut self.card, &mut self.sockets);
+            if self.card.leaving().len() == before {
+                return;
+            }
+        }
+    }
+
+    /// Returns the nanoseconds after which something is due, if nothing happens before; `None`:
+    /// nothing is.
+    pub fn patience(&mut self, now: u64) -> Option<u64> {
+        let delay = self.interface.poll_delay(instant(now), &self.sockets)?;
+        Some(delay.total_micros().saturating_mul(1000))
+    }
+
+    /// Says whether there is memory for one more connection.
+    pub fn set_room(&mut self, has_room: bool) {
+        self.streams.has_memory = has_room;
+    }
+
+    /// Returns the number of connections, with those that are on their way.
+    pub fn connections(&self) -> usize {
+        self.streams.count()
+    }
+}
+
+fn instant(nanoseconds: u64) -> Instant {
+    Instant::from_micros((nanoseconds / 1000) as i64)
+}
+
+/// An address as the protocols have it.
+pub(crate) fn ip(address: [u8; 4]) -> IpAddress {
+    IpAddress::Ipv4(Ipv4Address::from(address))
+}
+
+/// An address and a port as the protocols have them.
+pub(crate) fn endpoint((address, port): ([u8; 4], u16)) -> IpEndpoint {
+    IpEndpoint::new(ip(address), port)
+}
+
+/// An address and a port as the hub has them.
+pub(crate) fn parts(endpoint: IpEndpoint) -> ([u8; 4], u16) {
+    let IpAddress::Ipv4(address) = endpoint.addr;
+    (address.octets(), endpoint.port)
+}

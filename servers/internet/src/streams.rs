@@ -1,0 +1,325 @@
+//! TCP: connections that an end has asked for, those that somebody outside asks for, and those that
+//! stand, each between a socket of the protocols and an inner end of the hub.
+
+use crate::stack::{endpoint, parts};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec;
+use alloc::vec::Vec;
+use nacre_channel::hub::outside::Wanted;
+use nacre_channel::hub::{Hub, Sending};
+use nacre_channel::queue::ReceiveRequest;
+use nacre_proto::Errno;
+use smoltcp::iface::{Interface, SocketHandle, SocketSet};
+use smoltcp::socket::tcp::{ConnectError, Socket, SocketBuffer, State};
+use smoltcp::time::Duration;
+
+/// Bytes of the buffers of a connection, in each direction.
+const BUFFER: usize = 64 << 10;
+/// Number of connections that somebody outside has asked for and not confirmed, at most.
+const MAX_HALF: usize = 128;
+/// Seconds in which an answer must come, for who asks and for who is asked, and for which the other
+/// side may keep a connection open that ours has closed.
+const ASKING: u64 = 60;
+const ASKED: u64 = 20;
+const CLOSING: u64 = 60;
+const SECOND: u64 = 1_000_000_000;
+/// Time in which an answer may come that carries the acknowledgement, too.
+const ACK_DELAY: Duration = Duration::from_millis(5);
+/// Bytes that are moved at once.
+const PIECE: usize = 16 << 10;
+
+/// Both sides of a connection: address and port of the other, and our port.
+type Sides = ([u8; 4], u16, u16);
+
+/// A connection that stands.
+#[derive(Debug)]
+struct Stream {
+    handle: SocketHandle,
+    sides: Sides,
+    /// Set when nothing more comes from the end.
+    has_all: bool,
+    /// The end was told that nothing more comes from outside.
+    has_told: bool,
+    /// Time since which our side has closed it altogether.
+    closed: Option<u64>,
+}
+
+impl Stream {
+    fn new(handle: SocketHandle, sides: Sides) -> Stream {
+        Stream { handle, sides, has_all: false, has_told: false, closed: None }
+    }
+}
+
+/// A connection that an end asks for.
+#[derive(Debug)]
+struct Asking {
+    handle: SocketHandle,
+    since: u64,
+}
+
+/// The connections. The head of this module describes them.
+#[derive(Debug)]
+pub struct Streams {
+    most: usize,
+    /// There is memory for one more.
+    pub has_memory: bool,
+    /// Connections that ends ask for, by the end.
+    asking: BTreeMap<u64, Asking>,
+    /// Connections that are asked for from outside, with our port.
+    asked: Vec<(SocketHandle, u16)>,
+    /// Connections that stand, by the inner end.
+    standing: BTreeMap<u64, Stream>,
+    by_sides: BTreeMap<Sides, u64>,
+    /// Inner ends at which something may be due.
+    due: BTreeSet<u64>,
+    /// Time at which all were looked at.
+    swept: u64,
+    /// Sockets without an end, which the other side still has.
+    left: Vec<SocketHandle>,
+}
+
+fn socket(timeout: u64) -> Socket<'static> {
+    let mut socket = Socket::new(SocketBuffer::new(vec![0; BUFFER]), SocketBuffer::new(vec![0; BUFFER]));
+    socket.set_nagle_enabled(false);
+    socket.set_ack_delay(Some(ACK_DELAY));
+    socket.set_timeout(Some(Duration::from_secs(timeout)));
+    socket
+}
+
+impl Streams {
+    /// Returns no connections, of which there may be so many.
+    pub fn new(most: usize) -> Streams {
+        Streams {
+            most,
+            has_memory: true,
+            asking: BTreeMap::new(),
+            asked: Vec::new(),
+            standing: BTreeMap::new(),
+            by_sides: BTreeMap::new(),
+            due: BTreeSet::new(),
+            swept: 0,
+            left: Vec::new(),
+        }
+    }
+
+    /// Returns the number of connections.
+    pub fn count(&self) -> usize {
+        self.asking.len() + self.asked.len() + self.standing.len() + self.left.len()
+    }
+
+    /// Notes that a frame of a connection has come.
+    pub fn heard(&mut self, (address, from): ([u8; 4], u16), port: u16) {
+        self.due.extend(self.by_sides.get(&(address, from, port)));
+    }
+
+    /// Notes that something may have changed at ends.
+    pub fn touched(&mut self, ends: &BTreeSet<u64>) {
+        self.due.extend(ends.iter().filter(|end| self.standing.contains_key(end)));
+    }
+
+    /// Makes room for one more connection: one that both sides have closed, and that only waits for
+    /// what may still be on its way, is forgotten. Returns false if there is no such one.
+    fn make_room(&mut self, sockets: &mut SocketSet<'static>) -> bool {
+        if self.count() < self.most && self.has_memory {
+            return true;
+        }
+        let is_over = |handle: &SocketHandle| matches!(sockets.get::<Socket<'_>>(*handle).state(), State::TimeWait | State::Closed);
+        let Some(place) = self.left.iter().position(is_over) else { return false };
+        sockets.remove(self.left.remove(place));
+        true
+    }
+
+    /// Makes a socket for a connection that somebody asks for, if somebody listens at the port.
+    /// Returns false if it is to be asked for again, because there are too many.
+    pub fn expect<R>(&mut self, sockets: &mut SocketSet<'static>, hub: &Hub<R>, from: ([u8; 4], u16), port: u16) -> bool {
+        let is_asked_again = |(handle, own): &(SocketHandle, u16)| *own == port && sockets.get::<Socket<'_>>(*handle).remote_endpoint() == Some(endpoint(from));
+        let is_known = self.by_sides.contains_key(&(from.0, from.1, port)) || self.asked.iter().any(is_asked_again);
+        if is_known || hub.listener(port).is_none() {
+            // Without a socket the protocols refuse it.
+            return true;
+        }
+        if self.asked.len() >= MAX_HALF || !self.make_room(sockets) {
+            return false;
+        }
+        let mut socket = socket(ASKED);
+        if socket.listen(port).is_ok() {
+            self.asked.push((sockets.add(socket), port));
+        }
+        true
+    }
+
+    /// Asks for the connections that ends want.
+    pub fn begin<R>(&mut self, interface: &mut Interface, sockets: &mut SocketSet<'static>, hub: &mut Hub<R>, now: u64) {
+        while let Some(Wanted { end, port, to }) = hub.next_wanted() {
+            if !self.make_room(sockets) {
+                hub.refused(end, Errno::ENOBUFS);
+                continue;
+            }
+            let mut socket = socket(ASKING);
+            match socket.connect(interface.context(), endpoint(to), port) {
+                Ok(()) => drop(self.asking.insert(end, Asking { handle: sockets.add(socket), since: now })),
+                Err(ConnectError::Unaddressable) => hub.refused(end, Errno::ENETUNREACH),
+                Err(ConnectError::InvalidState) => hub.refused(end, Errno::EADDRNOTAVAIL),
+            }
+        }
+    }
+
+    fn stand(&mut self, socket: &mut Socket<'_>, inner: u64, handle: SocketHandle) {
+        socket.set_timeout(None);
+        let (Some((address, from)), Some(own)) = (socket.remote_endpoint().map(parts), socket.local_endpoint()) else { return };
+        let sides = (address, from, own.port);
+        self.standing.insert(inner, Stream::new(handle, sides));
+        self.by_sides.insert(sides, inner);
+        self.due.insert(inner);
+    }
+
+    /// Does what is due.
+    pub fn settle<R>(&mut self, sockets: &mut SocketSet<'static>, hub: &mut Hub<R>, now: u64) {
+        self.settle_asking(sockets, hub, now);
+        self.settle_asked(sockets, hub);
+        if now.saturating_sub(self.swept) >= SECOND {
+            self.swept = now;
+            self.due.extend(self.standing.keys());
+            self.sweep(sockets);
+        }
+        for inner in core::mem::take(&mut self.due) {
+            let Some(stream) = self.standing.get_mut(&inner) else { continue };
+            if !stream.settle(sockets.get_mut(stream.handle), inner, hub, now) {
+                self.by_sides.remove(&stream.sides);
+                self.left.push(stream.handle);
+                self.standing.remove(&inner);
+            }
+        }
+    }
+
+    /// Forgets sockets that nobody has any more.
+    fn sweep(&mut self, sockets: &mut SocketSet<'static>) {
+        self.left.retain(|handle| {
+            let is_over = sockets.get::<Socket<'_>>(*handle).state() == State::Closed;
+            if is_over {
+                sockets.remove(*handle);
+            }
+            !is_over
+        });
+    }
+
+    fn settle_asking<R>(&mut self, sockets: &mut SocketSet<'static>, hub: &mut Hub<R>, now: u64) {
+        for (end, Asking { handle, since }) in core::mem::take(&mut self.asking) {
+            let socket = sockets.get_mut::<Socket<'_>>(handle);
+            match socket.state() {
+                _ if !hub.is_connecting(end) => {}
+                State::SynSent | State::SynReceived => {
+                    self.asking.insert(end, Asking { handle, since });
+                    continue;
+                }
+                // The protocols do not say whether it was refused or not answered; the time does.
+                State::Closed if now.saturating_sub(since) >= ASKING * SECOND => hub.refused(end, Errno::ETIMEDOUT),
+                State::Closed => hub.refused(end, Errno::ECONNREFUSED),
+                _ => match hub.connected(end) {
+                    Ok(inner) => {
+                        self.stand(socket, inner, handle);
+                        continue;
+                    }
+                    Err(errno) => hub.refused(end, errno),
+                },
+            }
+            socket.abort();
+            self.left.push(handle);
+        }
+    }
+
+    fn settle_asked<R>(&mut self, sockets: &mut SocketSet<'static>, hub: &mut Hub<R>) {
+        for (handle, port) in core::mem::take(&mut self.asked) {
+            let socket = sockets.get_mut::<Socket<'_>>(handle);
+            match socket.state() {
+                State::SynReceived => {
+                    self.asked.push((handle, port));
+                    continue;
+                }
+                // What it was made for was not what it seemed.
+                State::Closed | State::Listen => {}
+                _ => {
+                    let from = socket.remote_endpoint().map(parts);
+                    let inner = hub.listener(port).zip(from).and_then(|(listener, from)| hub.arrived(listener, from).ok());
+                    if let Some(inner) = inner {
+                        self.stand(socket, inner, handle);
+                        continue;
+                    }
+                }
+            }
+            socket.abort();
+            self.left.push(handle);
+        }
+    }
+}
+
+impl Stream {
+    /// Moves bytes both ways. Returns false if the inner end has gone.
+    fn settle<R>(&mut self, socket: &mut Socket<'_>, end: u64, hub: &mut Hub<R>, now: u64) -> bool {
+        if socket.state() == State::Closed && socket.recv_queue() == 0 {
+            hub.broken(end);
+            return false;
+        }
+        // Whoever reads and writes the rings says so when something changes.
+        hub.want(end);
+        if !self.bring(socket, end, hub) || self.is_given_up(end, hub, now) {
+            socket.abort();
+            hub.close(end);
+            return false;
+        }
+        self.take(socket, end, hub);
+        if self.has_all && self.has_told {
+            hub.close(end);
+            return false;
+        }
+        true
+    }
+
+    /// Returns true if our side has closed the connection for so long that it waits no more for the
+    /// other.
+    fn is_given_up<R>(&mut self, end: u64, hub: &Hub<R>, now: u64) -> bool {
+        if !self.has_all || !hub.is_alone(end) {
+            return false;
+        }
+        now.saturating_sub(*self.closed.get_or_insert(now)) >= CLOSING * SECOND
+    }
+
+    /// Brings the end what has come. Returns false if nobody reads it any more.
+    fn bring<R>(&mut self, socket: &mut Socket<'_>, end: u64, hub: &mut Hub<R>) -> bool {
+        while socket.recv_queue() > 0 {
+            let Ok(data) = socket.peek(PIECE).map(<[u8]>::to_vec) else { break };
+            let sending = Sending { data, ..Sending::default() };
+            match hub.send(end, &sending, &mut Vec::new()) {
+                Ok(Some(count)) if count > 0 => drop(socket.recv(|_| (count, ()))),
+                // Room for it may come.
+                Ok(_) | Err(Errno::ENOMEM | Errno::ENOBUFS) => return true,
+                Err(_) => return false,
+            }
+        }
+        if !self.has_told && socket.recv_queue() == 0 && !socket.may_recv() {
+            self.has_told = true;
+            // It is still open, so it can be shut.
+            let _ = hub.shutdown(end, 1);
+        }
+        true
+    }
+
+    /// Takes what the end sends.
+    fn take<R>(&mut self, socket: &mut Socket<'_>, end: u64, hub: &mut Hub<R>) {
+        while !self.has_all && socket.can_send() {
+            let room = socket.send_capacity() - socket.send_queue();
+            let wish = ReceiveRequest { size: room.min(PIECE), ..ReceiveRequest::default() };
+            match hub.receive(end, wish) {
+                Ok(None) => return,
+                Ok(Some(received)) if !received.data.is_empty() => {
+                    // There is room for all of it.
+                    let _ = socket.send_slice(&received.data);
+                }
+                _ => {
+                    self.has_all = true;
+                    socket.close();
+                }
+            }
+        }
+    }
+}
