@@ -78,6 +78,8 @@ pub struct ProcessEntry {
     pub has_files: bool,
     /// Pipes and local sockets, on its own account, once it has asked for them.
     pub channels: Option<OwnedReference>,
+    /// Sockets of the internet, on the process's account.
+    pub network: Option<OwnedReference>,
     /// Memory for its kernel objects, once it has asked for some. References lie nowhere else but
     /// in what it lives in, and both are destroyed with it, so nothing that it made keeps itself.
     pub objects: Option<ChildPool>,
@@ -103,6 +105,8 @@ pub struct Shared {
     pub clock: Option<OwnedReference>,
     /// Pipes and local sockets.
     pub channels: OwnedReference,
+    /// Sockets of the internet, if our parent has them and somebody has asked.
+    pub network: Option<OwnedReference>,
     /// Our own streams.
     pub streams: [Option<OwnedReference>; 3],
 }
@@ -170,7 +174,7 @@ impl Life {
 impl ProcessEntry {
     fn new(pid: u64, set: &OwnedPortSet) -> Result<ProcessEntry, Errno> {
         let port = OwnedPort::new(pid, set.handle())?;
-        Ok(ProcessEntry { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3], files: None, memory: None, has_files: false, channels: None, objects: None, visits: Visits::default() })
+        Ok(ProcessEntry { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3], files: None, memory: None, has_files: false, channels: None, network: None, objects: None, visits: Visits::default() })
     }
 
     /// Sends exceptions of the space to this port. The manager still hears of the space's end.
@@ -375,7 +379,7 @@ impl Manager {
             body.forget_prepared();
             body.agent = None;
             body.streams = [const { None }; 3];
-            (body.channels, body.memory) = (None, None);
+            (body.channels, body.network, body.memory) = (None, None, None);
             let used = core::mem::replace(&mut body.life, Life::None).destroy();
             body.used = body.used.saturating_add(used);
             body.end_objects();

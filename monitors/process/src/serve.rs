@@ -4,7 +4,7 @@ use crate::manager::{Life, Manager};
 use crate::world::Sent;
 use alloc::sync::Arc;
 use nacre_nest::ChildPool;
-use nacre_proto::flags::{BEGIN_PROGRAM, SEGMENT_OBJECTS, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_CONTROL, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
+use nacre_proto::flags::{BEGIN_PROGRAM, SEGMENT_OBJECTS, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_CONTROL, SERVICE_FILES, SERVICE_MEMORY, SERVICE_NETWORK, SERVICE_OBJECTS, SERVICE_PROCESS};
 use nacre_proto::parent::{exit, find, keep, processors, report, stream};
 use nacre_proto::process::{
     abandon, answer, answer_file, ask, ask_file, attach, begin, create, dispositions, domain, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, memory_set, name_set,
@@ -65,6 +65,22 @@ impl Manager {
 }
 
 impl Manager {
+    /// Sockets of the internet, on an account of the process's own, where our parent has them.
+    fn network(&mut self, pid: u64) -> Result<Reference, Errno> {
+        if self.shared.network.is_none() {
+            self.shared.network = Some(parent::find(Reference::PARENT, SERVICE_NETWORK)?.found);
+        }
+        let shared = lent(self.shared.network.as_ref())?;
+        let body = self.bodies.get_mut(&pid).ok_or(Errno::ESRCH)?;
+        // Below another manager it is that one's account.
+        if body.network.is_none() {
+            body.network = channel::account(shared).ok().map(|made| made.channels);
+        }
+        Ok(body.network.as_ref().map_or(shared, OwnedReference::handle))
+    }
+}
+
+impl Manager {
     /// A pool of the process's own for kernel objects, within that of all. It is destroyed when the
     /// process ends or begins elsewhere. `ESRCH`: it has ended.
     fn objects(&mut self, pid: u64) -> Result<Reference, Errno> {
@@ -97,6 +113,7 @@ impl parent::Server for Manager {
             SERVICE_OBJECTS => self.objects(request.word())?.into(),
             SERVICE_CLOCK => lent(self.shared.clock.as_ref())?.into(),
             SERVICE_CHANNELS => self.channels(request.word())?.into(),
+            SERVICE_NETWORK => self.network(request.word())?.into(),
             SERVICE_PROCESS => self.port(request.word())?.into(),
             SERVICE_CONTROL => self.commands.service(request.word(), self.set())?.into(),
             service => parent::find(Reference::PARENT, service)?.found.into(),

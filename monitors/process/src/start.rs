@@ -37,7 +37,7 @@ fn shared(pool: &ChildPool) -> Result<Shared, Errno> {
     let memory = copy(&pool.shared)?;
     let stream = |number| parent::stream(Reference::PARENT, number).ok().map(|reply| reply.file);
     let channels = channels(copy(&memory)?)?;
-    Ok(Shared { files: find(SERVICE_FILES)?, memory, clock: find(SERVICE_CLOCK).ok(), channels, streams: [0, 1, 2].map(stream) })
+    Ok(Shared { files: find(SERVICE_FILES)?, memory, clock: find(SERVICE_CLOCK).ok(), channels, network: None, streams: [0, 1, 2].map(stream) })
 }
 
 /// The server of pipes and sockets, until its thread takes it.

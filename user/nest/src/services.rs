@@ -138,8 +138,14 @@ impl Services {
     /// with each of them, it comes from elsewhere, and the pool is to be one for data
     /// (`POOL_DATA`). `None`: we may not make one.
     pub fn pool_for_child(&self, flags: u64) -> Option<ChildPool> {
+        self.pool_for_child_beside(flags, 0)
+    }
+
+    /// Makes a pool as [`Services::pool_for_child`] does, which leaves us `more` bytes beside what
+    /// every monitor needs.
+    pub fn pool_for_child_beside(&self, flags: u64, more: u64) -> Option<ChildPool> {
         let whole = if flags & POOL_DATA != 0 { self.data_memory() } else { self.memory() };
-        let own = memory::pool_create(whole, self.limit_of_child()?).ok()?.pool;
+        let own = memory::pool_create(whole, self.limit_of_child()?.checked_sub(more)?).ok()?.pool;
         let shared = memory::share(own.handle(), flags).ok()?.pool;
         Some(ChildPool { own, shared })
     }

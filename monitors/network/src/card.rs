@@ -1,0 +1,142 @@
+//! The way between the network card and the protocols, beside the sockets of the clients.
+
+use alloc::collections::BTreeSet;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU64, Ordering};
+use nacre_abi::message::MAX_BYTES;
+use nacre_channel::hub::Hub;
+use nacre_channel::service::InnerEnds;
+use nacre_internet::Stack;
+use nacre_proto::flags::{CLOCK_MONOTONIC, SERVICE_CLOCK};
+use nacre_proto::nic::{self, add_frame, frames};
+use nacre_proto::{Errno, clock, parent};
+use nacre_sys::clock::{Scale, ticks};
+use nacre_sys::{FOREVER, OwnedReference, Reference};
+
+/// Free memory below which there are no new connections.
+const ROOM: usize = 1 << 20;
+/// Time in nanoseconds to wait, at most, while the card takes no frame.
+const HELD: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
+
+/// Frames that came and went, and connections that stand: read by the monitor's seat.
+pub static FRAMES_IN: AtomicU64 = AtomicU64::new(0);
+/// Frames that were sent.
+pub static FRAMES_OUT: AtomicU64 = AtomicU64::new(0);
+/// Connections.
+pub static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
+
+/// The clock, read without a message if its server allows that.
+pub struct Clock {
+    service: OwnedReference,
+    scale: Option<Scale>,
+}
+
+impl Clock {
+    /// The parent's clock.
+    pub fn find() -> Result<Clock, Errno> {
+        let service = parent::find(Reference::PARENT, SERVICE_CLOCK)?.found;
+        let scale = clock::scale(service.handle()).ok().map(|known| Scale { start: known.start, factor: known.factor });
+        Ok(Clock { service, scale })
+    }
+
+    /// Returns the time in nanoseconds.
+    pub fn now(&self) -> u64 {
+        match self.scale {
+            Some(scale) => scale.nanoseconds(ticks()),
+            None => clock::read(self.service.handle(), CLOCK_MONOTONIC).map_or(0, |time| time.seconds.saturating_mul(SECOND).saturating_add(time.nanoseconds)),
+        }
+    }
+}
+
+/// The card and the protocols. The head of this module describes them.
+pub struct Card {
+    /// The card; `None` once it broke down.
+    card: Option<OwnedReference>,
+    stack: Stack,
+    clock: Clock,
+    /// Frames may have come.
+    is_called: bool,
+}
+
+impl Card {
+    /// The protocols over a card.
+    pub fn new(card: OwnedReference, stack: Stack, clock: Clock) -> Card {
+        Card { card: Some(card), stack, clock, is_called: true }
+    }
+
+    /// Takes the frames that have come.
+    fn receive(&mut self, hub: &Hub<OwnedReference>) {
+        let mut bytes = vec![0; MAX_BYTES as usize];
+        while core::mem::take(&mut self.is_called) {
+            let Some(card) = &self.card else { return };
+            let received = match nic::receive(card.handle(), MAX_BYTES, &mut bytes[..]) {
+                Ok(reply) => bytes.get(..reply.frames).unwrap_or_default(),
+                Err(_) => {
+                    self.card = None;
+                    return;
+                }
+            };
+            for frame in frames(received).flatten() {
+                FRAMES_IN.fetch_add(1, Ordering::Relaxed);
+                self.stack.arrive(hub, frame);
+                self.is_called = true;
+            }
+        }
+    }
+
+    /// Sends the frames that are to go, as far as the card takes them.
+    fn send(&mut self) {
+        while let (Some(card), false) = (&self.card, self.stack.leaving().is_empty()) {
+            let mut bytes = Vec::new();
+            for frame in self.stack.leaving().iter() {
+                if bytes.len() + 2 + frame.len() > MAX_BYTES as usize {
+                    break;
+                }
+                add_frame(&mut bytes, frame);
+            }
+            match nic::send(card.handle(), &bytes[..]) {
+                Ok(reply) if reply.count > 0 => {
+                    let count = (reply.count as usize).min(self.stack.leaving().len());
+                    FRAMES_OUT.fetch_add(count as u64, Ordering::Relaxed);
+                    self.stack.leaving().drain(..count);
+                }
+                Ok(_) => return,
+                // They are lost, as on a wire that was cut.
+                Err(_) => {
+                    self.card = None;
+                    self.stack.leaving().clear();
+                }
+            }
+        }
+    }
+}
+
+impl InnerEnds for Card {
+    fn patience(&mut self) -> u64 {
+        if self.card.is_none() {
+            self.stack.leaving().clear();
+        }
+        let held = if self.stack.leaving().is_empty() { FOREVER } else { HELD };
+        let due = self.stack.patience(self.clock.now()).map_or(FOREVER, |due| due.max(1));
+        // 0 stands for no limit.
+        match (held, due) {
+            (FOREVER, due) => due,
+            (held, FOREVER) => held,
+            (held, due) => held.min(due),
+        }
+    }
+
+    fn called(&mut self) {
+        self.is_called = true;
+    }
+
+    fn turn(&mut self, hub: &mut Hub<OwnedReference>, touched: &BTreeSet<u64>) {
+        self.stack.set_room(nacre_rt::heap::has_room(ROOM));
+        self.receive(hub);
+        self.stack.turn(hub, touched, self.clock.now());
+        self.send();
+        CONNECTIONS.store(self.stack.connections() as u64, Ordering::Relaxed);
+    }
+}

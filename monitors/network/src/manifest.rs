@@ -1,0 +1,20 @@
+//! Manifest of `network`.
+
+use nacre_manifest::{Choice, Manifest, Programs, Value};
+
+/// Manifest of this monitor.
+pub const MANIFEST: Manifest = Manifest {
+    name: "network",
+    summary: "Runs the program with sockets of the internet, over the network card that it has itself (nacre run --net user).",
+    programs: Programs::One,
+    options: &[
+        Choice::new("--address", Value::Text("A.B.C.D/N"), "address of the machine, and leading bits that all on the wire have alike (10.0.2.15/24, as QEMU's network has it)"),
+        Choice::new("--gateway", Value::Text("A.B.C.D"), "address of whoever reaches all others, or none (10.0.2.2)"),
+        Choice::new("--connections", Value::Text("N"), "number of TCP connections at once, each with 128 KiB of memory (256)"),
+    ],
+    notes: "\
+Without a card it says so and does not run the program.
+  nacre run --net user python3 -c 'import urllib.request as u; print(u.urlopen(\"http://10.0.2.2:8000/\").read())'
+",
+    hands_on: "All that its program asks for, as its parent gives it, but sockets of the internet.",
+};
