@@ -74,7 +74,8 @@ pub fn socket(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     let flags = check_flags(kind)?;
     let socket = wanted(family, kind, protocol)?;
-    let service = process.channels()?;
+    let internet = if socket.family.is_internet() { process.services.internet() } else { None };
+    let service = internet.map_or_else(|| process.channels(), Ok)?;
     let made = channel::socket(service, socket.kind, flags & DONT_WAIT)?.socket;
     process.open(socket.open(made, flags), flags as u32 & O_CLOEXEC != 0)
 }

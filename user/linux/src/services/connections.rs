@@ -8,7 +8,7 @@ use crate::services::find::{PIECE, find};
 use crate::services::segment::Segment;
 use alloc::rc::Rc;
 use nacre_proto::{channel, directory, file, memory, parent};
-use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CHANNELS, SERVICE_FILES};
+use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CHANNELS, SERVICE_FILES, SERVICE_NETWORK};
 use nacre_rt::memory::{known_pool, pool, use_pool};
 use nacre_sys::{OwnedReference, Reference};
 pub use nacre_proto::flags::OWN_POSITION;
@@ -21,6 +21,9 @@ pub struct Services {
     has_makers_files: bool,
     clock: Clock,
     channels: Option<OwnedReference>,
+    /// Sockets of the internet: nothing is known yet, there are none of their own, or where they
+    /// are.
+    internet: Option<Option<OwnedReference>>,
     random: Option<OwnedReference>,
 }
 
@@ -55,6 +58,12 @@ impl Services {
     /// The service that has pipes and sockets.
     pub fn channels(&mut self) -> Result<Reference, Errno> {
         find(&mut self.channels, SERVICE_CHANNELS)
+    }
+
+    /// The service that has sockets of the internet, if there is one beside that of all sockets.
+    pub fn internet(&mut self) -> Option<Reference> {
+        let found = self.internet.get_or_insert_with(|| parent::find(Reference::PARENT, SERVICE_NETWORK).ok().map(|reply| reply.found));
+        found.as_ref().map(|found| found.handle())
     }
 
     /// A pipe that other processes can have too: to read, to write. `None`: the environment has

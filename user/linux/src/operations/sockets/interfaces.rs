@@ -1,26 +1,86 @@
-//! The machine's network interfaces, of which there is one: the loopback. What `ioctl` tells of it
-//! is made here (Linux: netdevice(7)).
+//! The machine's network interfaces: the loopback and, if there is one, the network card. What
+//! `ioctl` tells of them is made here (Linux: netdevice(7)).
 
-use crate::abi::errno::{Answer, ENODEV, ENOTTY, EPERM, Errno};
+use crate::abi::errno::{Answer, ENODEV, ENOTTY, EPERM};
 use crate::process::Process;
 use crate::state::files::socket_family::{AF_INET, LOOPBACK};
 use alloc::vec::Vec;
+use nacre_proto::channel;
 
-/// Name of the interface, with its zero, and its number.
-pub const NAME: &[u8] = b"lo\0";
-pub const INDEX: u32 = 1;
-/// Linux's kind of hardware that the loopback has.
-pub const HARDWARE: u16 = 772;
-/// `IFF_UP`, `IFF_LOOPBACK`, `IFF_RUNNING`.
-pub const FLAGS: u16 = 0x49;
-/// Largest packet in bytes, and how many can wait.
-pub const LARGEST: u32 = 65_536;
+/// An interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Name, with its zero.
+    pub name: &'static [u8],
+    /// Number.
+    pub index: u32,
+    /// Linux's kind of hardware, the address of that, and that of all on the wire.
+    pub hardware: u16,
+    /// Address of the hardware.
+    pub card: [u8; 6],
+    /// Flags.
+    pub flags: u16,
+    /// Largest packet in bytes.
+    pub largest: u32,
+    /// Address.
+    pub address: [u8; 4],
+    /// Length in bits of what all addresses of the interface begin with.
+    pub prefix: u8,
+    /// Address of whoever reaches all others.
+    pub gateway: Option<[u8; 4]>,
+}
+
+/// Number of packets that can wait at an interface.
 pub const QUEUE: u32 = 1000;
-/// Length in bits of what all addresses of the interface begin with.
-pub const PREFIX: u8 = 8;
 /// Length in bits of the whole address of version 6.
 pub const PREFIX6: u8 = 128;
-const NET_MASK: [u8; 4] = [255, 0, 0, 0];
+/// `IFF_UP`, `IFF_RUNNING`; `IFF_LOOPBACK`; `IFF_BROADCAST`, `IFF_MULTICAST`.
+const RUNNING: u16 = 0x41;
+const LOOPS: u16 = 0x8;
+const REACHES: u16 = 0x1002;
+
+impl Interface {
+    /// The machine itself.
+    pub const LOOPBACK: Interface =
+        Interface { name: b"lo\0", index: 1, hardware: 772, card: [0; 6], flags: RUNNING | LOOPS, largest: 65_536, address: LOOPBACK, prefix: 8, gateway: None };
+
+    /// Returns true for the machine itself.
+    pub fn is_loopback(&self) -> bool {
+        self.flags & LOOPS != 0
+    }
+
+    /// Mask of what all addresses begin with.
+    pub fn mask(&self) -> [u8; 4] {
+        u32::MAX.checked_shl(32 - u32::from(self.prefix)).unwrap_or(0).to_be_bytes()
+    }
+
+    /// Address of all on the wire.
+    pub fn broadcast(&self) -> [u8; 4] {
+        if self.is_loopback() {
+            return [0; 4];
+        }
+        (u32::from_be_bytes(self.address) | !u32::from_be_bytes(self.mask())).to_be_bytes()
+    }
+
+    /// Returns true if `name`, with or without its zero, is the interface's.
+    pub fn is_named(&self, name: &[u8]) -> bool {
+        name == self.name || name == &self.name[..self.name.len() - 1]
+    }
+}
+
+/// The interfaces: the machine itself and, if there is one, the network card.
+pub fn all(process: &mut Process) -> Vec<Interface> {
+    let mut all = [Interface::LOOPBACK].to_vec();
+    let found = process.services.internet().and_then(|service| channel::interface(service).ok());
+    all.extend(found.map(|found| {
+        let four = |word: u64| (word as u32).to_le_bytes();
+        let [a, b, c, d, e, f, ..] = found.card.to_le_bytes();
+        let gateway = Some(four(found.gateway)).filter(|gateway| *gateway != [0; 4]);
+        let (prefix, largest) = (found.prefix.min(32) as u8, found.packet as u32);
+        Interface { name: b"eth0\0", index: 2, hardware: 1, card: [a, b, c, d, e, f], flags: RUNNING | REACHES, largest, address: four(found.address), prefix, gateway }
+    }));
+    all
+}
 
 const GET_NAME: u32 = 0x8910;
 const GET_ALL: u32 = 0x8912;
@@ -50,24 +110,20 @@ fn address(family: u16, address: [u8; 4]) -> Vec<u8> {
     bytes
 }
 
-/// Returns what a request asks of the interface, as it stands behind the name.
-fn fact(request: u32) -> Option<Vec<u8>> {
+/// Returns what a request asks of an interface, as it stands behind the name.
+fn fact(interface: &Interface, request: u32) -> Option<Vec<u8>> {
     Some(match request {
-        GET_FLAGS => FLAGS.to_le_bytes().to_vec(),
-        GET_ADDRESS | GET_PEER => address(AF_INET, LOOPBACK),
-        GET_BROADCAST => address(AF_INET, [0; 4]),
-        GET_MASK => address(AF_INET, NET_MASK),
-        GET_HARDWARE => address(HARDWARE, [0; 4]),
+        GET_FLAGS => interface.flags.to_le_bytes().to_vec(),
+        GET_ADDRESS | GET_PEER => address(AF_INET, interface.address),
+        GET_BROADCAST => address(AF_INET, interface.broadcast()),
+        GET_MASK => address(AF_INET, interface.mask()),
+        GET_HARDWARE => [&interface.hardware.to_le_bytes()[..], &interface.card, &[0; 8]].concat(),
         GET_METRIC => 0u32.to_le_bytes().to_vec(),
-        GET_LARGEST => LARGEST.to_le_bytes().to_vec(),
-        GET_INDEX => INDEX.to_le_bytes().to_vec(),
+        GET_LARGEST => interface.largest.to_le_bytes().to_vec(),
+        GET_INDEX => interface.index.to_le_bytes().to_vec(),
         GET_QUEUE => QUEUE.to_le_bytes().to_vec(),
         _ => return None,
     })
-}
-
-fn is_named(name: &[u8]) -> bool {
-    name.starts_with(NAME)
 }
 
 /// Carries out a request on an interface by a socket. `ENODEV`: there is none of this name or
@@ -76,21 +132,21 @@ pub fn request(process: &mut Process, request: u32, argument: u64) -> Answer {
     if request == GET_ALL {
         return list(process, argument);
     }
-    let found = fact(request);
-    if found.is_none() && request != GET_NAME && !CHANGES.contains(&request) {
+    let is_question = fact(&Interface::LOOPBACK, request).is_some();
+    if !is_question && request != GET_NAME && !CHANGES.contains(&request) {
         return Err(ENOTTY);
     }
-    let bytes = process.memory.readable(argument, SIZE as u64)?;
-    let is_known = match request {
-        GET_NAME => bytes[NAME_SIZE..].starts_with(&INDEX.to_le_bytes()),
-        _ => is_named(&bytes[..NAME_SIZE]),
+    let bytes = process.memory.readable(argument, SIZE as u64)?.to_vec();
+    let is_meant = |interface: &Interface| match request {
+        GET_NAME => bytes[NAME_SIZE..].starts_with(&interface.index.to_le_bytes()),
+        _ => bytes[..NAME_SIZE].starts_with(interface.name),
     };
-    match found {
-        _ if !is_known => Err(ENODEV),
+    let found = all(process).into_iter().find(is_meant).ok_or(ENODEV)?;
+    match fact(&found, request) {
         Some(fact) => process.memory.write_bytes(argument + NAME_SIZE as u64, &fact).map(|()| 0),
         // It is up, and stays so.
         None if request == SET_FLAGS && bytes[NAME_SIZE] & UP != 0 => Ok(0),
-        None if request == GET_NAME => process.memory.write_bytes(argument, NAME).map(|()| 0),
+        None if request == GET_NAME => process.memory.write_bytes(argument, found.name).map(|()| 0),
         None => Err(EPERM),
     }
 }
@@ -100,38 +156,49 @@ pub fn request(process: &mut Process, request: u32, argument: u64) -> Answer {
 fn list(process: &mut Process, argument: u64) -> Answer {
     let room = process.memory.read_half(argument)? as i32;
     let [_, buffer] = process.memory.read_words(argument)?;
-    let fits = buffer == 0 || room >= SIZE as i32;
-    if buffer != 0 && fits {
-        let mut entry = NAME.to_vec();
+    let mut entries = Vec::new();
+    for interface in all(process) {
+        let mut entry = interface.name.to_vec();
         entry.resize(NAME_SIZE, 0);
-        entry.extend(address(AF_INET, LOOPBACK));
+        entry.extend(address(AF_INET, interface.address));
         entry.resize(SIZE, 0);
-        process.memory.write_bytes(buffer, &entry)?;
+        entries.extend(entry);
     }
-    process.memory.write_half(argument, if fits { SIZE as u32 } else { 0 })?;
+    if buffer != 0 {
+        entries.truncate(usize::try_from(room).unwrap_or(0) / SIZE * SIZE);
+        process.memory.write_bytes(buffer, &entries)?;
+    }
+    process.memory.write_half(argument, entries.len() as u32)?;
     Ok(0)
-}
-
-/// Checks the name of an interface.
-pub fn check_name(name: &[u8]) -> Result<(), Errno> {
-    if name == NAME || name == &NAME[..NAME.len() - 1] { Ok(()) } else { Err(ENODEV) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn card() -> Interface {
+        Interface { name: b"eth0\0", index: 2, hardware: 1, card: [2, 0, 0, 0, 0, 1], flags: RUNNING | REACHES, largest: 1500, address: [10, 0, 2, 15], prefix: 24, gateway: None }
+    }
+
     #[test]
     fn names_are_compared_with_their_end() {
-        assert!(is_named(b"lo\0garbage"));
-        assert!(!is_named(b"lo1\0") && !is_named(b"l\0") && !is_named(b""));
-        assert_eq!((check_name(b"lo"), check_name(b"lo\0"), check_name(b"eth0\0")), (Ok(()), Ok(()), Err(ENODEV)));
+        let lo = Interface::LOOPBACK;
+        assert!(lo.is_named(b"lo") && lo.is_named(b"lo\0") && !lo.is_named(b"lo1\0") && !lo.is_named(b"l\0") && !lo.is_named(b""));
+    }
+
+    #[test]
+    fn masks_follow_from_prefixes() {
+        assert_eq!((card().mask(), card().broadcast()), ([255, 255, 255, 0], [10, 0, 2, 255]));
+        assert_eq!((Interface::LOOPBACK.mask(), Interface::LOOPBACK.broadcast()), ([255, 0, 0, 0], [0; 4]));
+        assert_eq!(Interface { prefix: 0, ..card() }.mask(), [0; 4]);
     }
 
     #[test]
     fn facts_fit_behind_the_name() {
         for request in 0x8900..0x8a00 {
-            assert!(fact(request).is_none_or(|fact| NAME_SIZE + fact.len() <= SIZE && !CHANGES.contains(&request)));
+            for interface in [Interface::LOOPBACK, card()] {
+                assert!(fact(&interface, request).is_none_or(|fact| NAME_SIZE + fact.len() <= SIZE && !CHANGES.contains(&request)));
+            }
         }
     }
 }

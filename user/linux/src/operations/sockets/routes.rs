@@ -2,8 +2,8 @@
 //! (Linux: rtnetlink(7)): what `ip`, `getifaddrs` and `if_nameindex` ask.
 
 use crate::abi::errno::{EINVAL, ENODEV, EOPNOTSUPP, EPERM, Errno};
-use crate::operations::sockets::interfaces::{FLAGS, HARDWARE, INDEX, LARGEST, NAME, PREFIX, PREFIX6, QUEUE, check_name};
-use crate::state::files::socket_family::{AF_INET, AF_INET6, LOOPBACK, LOOPBACK6};
+use crate::operations::sockets::interfaces::{Interface, PREFIX6, QUEUE};
+use crate::state::files::socket_family::{AF_INET, AF_INET6, LOOPBACK6};
 use alloc::vec::Vec;
 
 /// Bytes of a `struct nlmsghdr`, `struct ifinfomsg` and `struct ifaddrmsg`.
@@ -19,6 +19,7 @@ const NEW_LINK: u16 = 16;
 const GET_LINK: u16 = 18;
 const NEW_ADDRESS: u16 = 20;
 const GET_ADDRESS: u16 = 22;
+const NEW_ROUTE: u16 = 24;
 const GET_ROUTE: u16 = 26;
 
 /// Flags of a request: it is one; an answer is wanted in any case; all there is, not one.
@@ -30,9 +31,18 @@ const SEVERAL: u16 = 2;
 
 /// `IFF_LOWER_UP`.
 const LOWER_UP: u32 = 0x1_0000;
+/// `IF_OPER_UP`.
+const UP: u8 = 6;
 /// `IFA_F_PERMANENT`, and the scope of addresses that are of this machine alone.
 const PERMANENT: u8 = 0x80;
 const HOST: u8 = 254;
+const LINK_SCOPE: u8 = 253;
+const EVERYWHERE: u8 = 0;
+/// `RT_TABLE_MAIN`, `RTPROT_KERNEL` and `RTPROT_BOOT`, `RTN_UNICAST`.
+const MAIN: u8 = 254;
+const BY_KERNEL: u8 = 2;
+const AT_BOOT: u8 = 3;
+const UNICAST: u8 = 1;
 
 /// A request.
 struct Request<'a> {
@@ -121,31 +131,37 @@ fn find(mut bytes: &[u8], kind: u16) -> Option<&[u8]> {
     }
 }
 
-/// The loopback as a `struct ifinfomsg` with attributes.
-fn link() -> Vec<u8> {
+/// An interface as a `struct ifinfomsg` with attributes.
+fn link(interface: &Interface) -> Vec<u8> {
     let mut body = [0; 2].to_vec();
-    body.extend(HARDWARE.to_le_bytes());
-    body.extend([INDEX, u32::from(FLAGS) | LOWER_UP, 0].iter().flat_map(|word| word.to_le_bytes()));
+    body.extend(interface.hardware.to_le_bytes());
+    body.extend([interface.index, u32::from(interface.flags) | LOWER_UP, 0].iter().flat_map(|word| word.to_le_bytes()));
+    let everybody = if interface.is_loopback() { [0; 6] } else { [0xff; 6] };
+    let state = if interface.is_loopback() { 0 } else { UP };
     // Name, length of the queue, state and mode of the link, largest packet, who queues, addresses.
-    attribute(&mut body, 3, NAME);
+    attribute(&mut body, 3, interface.name);
     attribute(&mut body, 13, &QUEUE.to_le_bytes());
-    attribute(&mut body, 16, &[0]);
+    attribute(&mut body, 16, &[state]);
     attribute(&mut body, 17, &[0]);
-    attribute(&mut body, 4, &LARGEST.to_le_bytes());
+    attribute(&mut body, 4, &interface.largest.to_le_bytes());
     attribute(&mut body, 6, b"noqueue\0");
-    attribute(&mut body, 1, &[0; 6]);
-    attribute(&mut body, 2, &[0; 6]);
+    attribute(&mut body, 1, &interface.card);
+    attribute(&mut body, 2, &everybody);
     body
 }
 
-/// An address of the loopback as a `struct ifaddrmsg` with attributes.
-fn own_address(family: u16, prefix: u8, address: &[u8]) -> Vec<u8> {
-    let mut body = [family as u8, prefix, PERMANENT, HOST].to_vec();
-    body.extend(INDEX.to_le_bytes());
+/// An address of an interface as a `struct ifaddrmsg` with attributes.
+fn own_address(interface: &Interface, family: u16, prefix: u8, address: &[u8]) -> Vec<u8> {
+    let scope = if interface.is_loopback() { HOST } else { EVERYWHERE };
+    let mut body = [family as u8, prefix, PERMANENT, scope].to_vec();
+    body.extend(interface.index.to_le_bytes());
     attribute(&mut body, 1, address);
     if family == AF_INET {
         attribute(&mut body, 2, address);
-        attribute(&mut body, 3, NAME);
+        attribute(&mut body, 3, interface.name);
+    }
+    if !interface.is_loopback() {
+        attribute(&mut body, 4, &interface.broadcast());
     }
     attribute(&mut body, 8, &u32::from(PERMANENT).to_le_bytes());
     // Times: valid and preferred for ever.
@@ -153,33 +169,60 @@ fn own_address(family: u16, prefix: u8, address: &[u8]) -> Vec<u8> {
     body
 }
 
-/// Checks which interface a request for one names, by number or by name.
-fn check_link(body: &[u8]) -> Result<(), Errno> {
-    const IFLA_IFNAME: u16 = 3;
-    let index = word(body, 4).ok_or(EINVAL)?;
-    match find(body.get(LINK..).unwrap_or_default(), IFLA_IFNAME) {
-        _ if index == INDEX => Ok(()),
-        Some(name) if index == 0 => check_name(name),
-        _ => Err(ENODEV),
-    }
+/// The addresses of all interfaces.
+fn addresses(interfaces: &[Interface]) -> Vec<Vec<u8>> {
+    let mut own: Vec<Vec<u8>> = interfaces.iter().map(|interface| own_address(interface, AF_INET, interface.prefix, &interface.address)).collect();
+    own.extend(interfaces.iter().filter(|interface| interface.is_loopback()).map(|interface| own_address(interface, AF_INET6, PREFIX6, &LOOPBACK6)));
+    own
 }
 
-fn answer(answers: &mut Answers, request: &Request<'_>) -> Result<(), Errno> {
+/// The ways out as `struct rtmsg` with attributes: to all on the wire, and to all others.
+fn routes(interfaces: &[Interface]) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    for interface in interfaces.iter().filter(|interface| !interface.is_loopback()) {
+        if let Some(gateway) = interface.gateway {
+            let mut body = [AF_INET as u8, 0, 0, 0, MAIN, AT_BOOT, EVERYWHERE, UNICAST, 0, 0, 0, 0].to_vec();
+            attribute(&mut body, 15, &u32::from(MAIN).to_le_bytes());
+            attribute(&mut body, 5, &gateway);
+            attribute(&mut body, 4, &interface.index.to_le_bytes());
+            all.push(body);
+        }
+        let mut body = [AF_INET as u8, interface.prefix, 0, 0, MAIN, BY_KERNEL, LINK_SCOPE, UNICAST, 0, 0, 0, 0].to_vec();
+        let wire = u32::from_be_bytes(interface.address) & u32::from_be_bytes(interface.mask());
+        attribute(&mut body, 15, &u32::from(MAIN).to_le_bytes());
+        attribute(&mut body, 1, &wire.to_be_bytes());
+        attribute(&mut body, 7, &interface.address);
+        attribute(&mut body, 4, &interface.index.to_le_bytes());
+        all.push(body);
+    }
+    all
+}
+
+/// The interface that a request for one names, by number or by name.
+fn named<'a>(interfaces: &'a [Interface], body: &[u8]) -> Result<&'a Interface, Errno> {
+    const IFLA_IFNAME: u16 = 3;
+    let index = word(body, 4).ok_or(EINVAL)?;
+    let name = find(body.get(LINK..).unwrap_or_default(), IFLA_IFNAME);
+    let is_meant = |interface: &&Interface| if index == 0 { name.is_some_and(|name| interface.is_named(name)) } else { interface.index == index };
+    interfaces.iter().find(is_meant).ok_or(ENODEV)
+}
+
+fn answer(answers: &mut Answers, request: &Request<'_>, interfaces: &[Interface]) -> Result<(), Errno> {
     let is_question = (request.kind - FIRST) % 4 == 2;
+    let of_family = |mut bodies: Vec<Vec<u8>>| {
+        bodies.retain(|body| [0, body[0]].contains(&request.family()));
+        bodies
+    };
     match request.kind {
-        GET_LINK => {
-            if !request.wants_all() {
-                check_link(request.body)?;
-            }
-            answers.tell(request, NEW_LINK, &[link()]);
+        GET_LINK if request.wants_all() => {
+            let links: Vec<Vec<u8>> = interfaces.iter().map(link).collect();
+            answers.tell(request, NEW_LINK, &links);
         }
-        GET_ADDRESS if request.wants_all() => {
-            let mut own = [own_address(AF_INET, PREFIX, &LOOPBACK), own_address(AF_INET6, PREFIX6, &LOOPBACK6)].to_vec();
-            own.retain(|body| [0, body[0]].contains(&request.family()));
-            answers.tell(request, NEW_ADDRESS, &own);
-        }
+        GET_LINK => answers.tell(request, NEW_LINK, &[link(named(interfaces, request.body)?)]),
+        GET_ADDRESS if request.wants_all() => answers.tell(request, NEW_ADDRESS, &of_family(addresses(interfaces))),
         GET_ADDRESS if request.body.len() < ADDRESS => return Err(EINVAL),
-        // There is no way to anywhere, nobody beside us, and no rule.
+        GET_ROUTE if request.wants_all() => answers.tell(request, NEW_ROUTE, &of_family(routes(interfaces))),
+        // There is nobody beside us that is told of, and no rule.
         _ if is_question && request.wants_all() => answers.tell(request, request.kind, &[]),
         GET_ROUTE => return Err(Errno::ENETUNREACH),
         _ if is_question => return Err(EOPNOTSUPP),
@@ -189,14 +232,14 @@ fn answer(answers: &mut Answers, request: &Request<'_>) -> Result<(), Errno> {
 }
 
 /// Answers the requests of one message, for the socket with this number. Each answer is a message.
-pub fn answers(mut bytes: &[u8], receiver: u32) -> Vec<Vec<u8>> {
+pub fn answers(mut bytes: &[u8], receiver: u32, interfaces: &[Interface]) -> Vec<Vec<u8>> {
     let mut answers = Answers { messages: Vec::new(), receiver };
     while let Some((request, rest)) = Request::first(bytes) {
         bytes = rest;
         if request.kind < FIRST || request.flags & REQUEST == 0 {
             continue;
         }
-        match answer(&mut answers, &request) {
+        match answer(&mut answers, &request, interfaces) {
             Err(error) => answers.end(&request, -(error.0 as i32)),
             Ok(()) if request.flags & ACKNOWLEDGE != 0 && !request.wants_all() => answers.end(&request, 0),
             Ok(()) => {}
@@ -209,6 +252,11 @@ pub fn answers(mut bytes: &[u8], receiver: u32) -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
     use alloc::vec;
+    use crate::state::files::socket_family::LOOPBACK;
+
+    fn answers(bytes: &[u8], receiver: u32) -> Vec<Vec<u8>> {
+        super::answers(bytes, receiver, &[Interface::LOOPBACK])
+    }
 
     fn request(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
         let mut bytes = ((HEADER + body.len()) as u32).to_le_bytes().to_vec();
@@ -232,7 +280,7 @@ mod tests {
         let links = answers(&request(GET_LINK, ALL, &[0; LINK]), 42);
         assert_eq!(kinds(&links), [NEW_LINK, DONE]);
         assert_eq!((word(&links[0], 0).unwrap() as usize, word(&links[0], 8), word(&links[0], 12)), (links[0].len(), Some(7), Some(42)));
-        assert_eq!(find(&links[0][HEADER + LINK..], 3), Some(NAME));
+        assert_eq!(find(&links[0][HEADER + LINK..], 3), Some(&b"lo\0"[..]));
         let addresses = answers(&request(GET_ADDRESS, ALL, &[0; ADDRESS]), 42);
         assert_eq!(kinds(&addresses), [NEW_ADDRESS, NEW_ADDRESS, DONE]);
         assert_eq!(find(&addresses[1][HEADER + ADDRESS..], 1), Some(&LOOPBACK6[..]));
@@ -268,6 +316,21 @@ mod tests {
         for size in 0..two.len() {
             answers(&two[..size], 0);
         }
+    }
+
+    #[test]
+    fn a_card_is_told_of_with_its_ways_out() {
+        let card = Interface { name: b"eth0\0", index: 2, hardware: 1, card: [2; 6], flags: 0x1043, largest: 1500, address: [10, 0, 2, 15], prefix: 24, gateway: Some([10, 0, 2, 2]) };
+        let both = [Interface::LOOPBACK, card];
+        let all = |kind, size| super::answers(&request(kind, ALL, &vec![0; size]), 1, &both);
+        assert_eq!(kinds(&all(GET_LINK, LINK)), [NEW_LINK, NEW_LINK, DONE]);
+        let addresses = all(GET_ADDRESS, ADDRESS);
+        assert_eq!(kinds(&addresses), [NEW_ADDRESS, NEW_ADDRESS, NEW_ADDRESS, DONE]);
+        assert_eq!(find(&addresses[1][HEADER + ADDRESS..], 4), Some(&[10, 0, 2, 255][..]));
+        let routes = all(GET_ROUTE, 12);
+        assert_eq!(kinds(&routes), [NEW_ROUTE, NEW_ROUTE, DONE]);
+        assert_eq!(find(&routes[0][HEADER + 12..], 5), Some(&[10, 0, 2, 2][..]));
+        assert_eq!(find(&routes[1][HEADER + 12..], 1), Some(&[10, 0, 2, 0][..]));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //!
 //! The service knows names of up to 108 bytes. That of a local socket is the path that it was bound
 //! to, or begins with a zero; who connects to a path finds its socket by the number of the file
-//! that stands there. That of a socket of the internet is protocol, address and port. There is no
-//! network: every address but the machine's own is out of reach.
+//! that stands there. That of a socket of the internet is protocol, address and port; whether an
+//! address can be reached the service knows. Of version 6 there are the machine's own addresses.
 
 use crate::abi::errno::{EBADF, EEXIST, EINVAL, Errno};
 use crate::abi::file_flags::{CURRENT, O_PATH};
@@ -151,7 +151,8 @@ pub fn key(process: &mut Process, socket: Socket, bytes: &[u8]) -> Result<Vec<u8
         let Address { version, bytes, port } = internet(socket, bytes)?;
         return match bytes {
             Some(ANY | [127, ..]) => Ok(internet_name(version, socket.kind, LOOPBACK, port)),
-            _ => Err(Errno::ENETUNREACH),
+            Some(address) => Ok(internet_name(version, socket.kind, address, port)),
+            None => Err(Errno::ENETUNREACH),
         };
     }
     match local(bytes)? {
@@ -258,7 +259,7 @@ fn bind_path(process: &mut Process, file: &OpenFile, path: &[u8]) -> Result<(), 
 
 fn bind_internet(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]) -> Result<(), Errno> {
     let Address { version, bytes, port } = internet(socket, bytes)?;
-    let Some(address @ (ANY | [127, ..])) = bytes else { return Err(Errno::EADDRNOTAVAIL) };
+    let address = bytes.ok_or(Errno::EADDRNOTAVAIL)?;
     if !name(file, END_OWN)?.is_empty() {
         return Err(EINVAL);
     }

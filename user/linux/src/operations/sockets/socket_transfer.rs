@@ -6,7 +6,7 @@ use crate::operations::files::file_signals;
 use crate::operations::files::server_io;
 use crate::operations::files::shared_ring::{self, Written};
 use crate::operations::sockets::ancillary_data::{self, Outgoing, RECORD};
-use crate::operations::sockets::routes;
+use crate::operations::sockets::{interfaces, routes};
 use crate::operations::sockets::socket_limits;
 use crate::operations::sockets::socket_names;
 use crate::process::Process;
@@ -117,7 +117,8 @@ fn send_message(process: &mut Process, file: &OpenFile, data: &[u8], sending: &S
 fn ask_system(process: &mut Process, file: &OpenFile, data: &[u8]) -> Answer {
     let [pid, uid, gid] = process.owner();
     let signature = channel::Outgoing { pid, owner: uid | gid << 32, ..channel::Outgoing::default() };
-    for answer in routes::answers(data, socket_names::netlink_number(process)) {
+    let (number, interfaces) = (socket_names::netlink_number(process), interfaces::all(process));
+    for answer in routes::answers(data, number, &interfaces) {
         let sending = Sending { to: Vec::new(), beside: Outgoing::default(), flags: MSG_DONTWAIT };
         send_parts(process, file, &answer, &sending, signature).map_err(|_| Errno::ENOBUFS)?;
     }
