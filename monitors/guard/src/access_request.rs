@@ -42,7 +42,7 @@ pub struct Asking<'a> {
     /// Object that the request is sent to.
     pub subject: &'a Subject,
     /// Subject, if the request is about more than its object.
-    pub reached: Option<&'static [u8]>,
+    pub reached: Option<Vec<u8>>,
     /// The object itself.
     pub original: Reference,
     /// Reference that came with the request, and its tag.
@@ -148,7 +148,7 @@ impl Asking<'_> {
         let label = self.operation.label;
         let subject = match self.operation.bytes_in {
             _ if label >> 16 == parent::NUMBER => of_parent(self.operation, self.words),
-            _ if self.reached.is_some() => self.reached.unwrap_or_default().to_vec(),
+            _ if self.reached.is_some() => self.reached.clone().unwrap_or_default(),
             // Without a path, a call is about the object itself.
             _ if self.bytes.is_empty() || label >> 16 != directory::NUMBER => self.subject.name.clone(),
             Field::Paths(word) => return self.two_paths(word, policy),

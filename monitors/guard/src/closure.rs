@@ -3,7 +3,7 @@
 
 use crate::policy::Policy;
 use crate::reach;
-use crate::subject::{CHANNELS, MEMORY, SEGMENT, UNNAMED};
+use crate::subject::{CHANNELS, MEMORY, NETWORK, SEGMENT, UNNAMED};
 use alloc::vec::Vec;
 use nacre_proto::{PROTOCOLS, dataspace, directory};
 use nacre_proto::describe::Operation;
@@ -21,6 +21,8 @@ enum On<'a> {
     Name(&'a [u8]),
     /// Any object at all.
     All,
+    /// Sockets of the internet, where each address is an object of its own.
+    Network,
 }
 
 /// Operations on directories that a server answers at a file as well, where the path is empty.
@@ -52,7 +54,7 @@ impl<'a> Search<'a> {
     fn allows(&self, label: u32, on: On<'a>) -> bool {
         let allows_on = |label, on| match on {
             On::Name(name) => self.policy.decide(label, name).allowed,
-            On::All => self.policy.allows_everywhere(label),
+            On::All | On::Network => self.policy.allows_everywhere(label),
         };
         let also = reach::needs_at_most(label).iter();
         let on_both = also.map(|need| (need.label.unwrap_or(label), need.subject.map_or(on, On::Name)));
@@ -87,6 +89,9 @@ fn subject<'a>(of: Type, on: On<'a>) -> On<'a> {
         Type::Segment | Type::Hold => On::Name(SEGMENT),
         Type::Pool => On::Name(MEMORY),
         Type::Unnamed => On::Name(UNNAMED),
+        Type::Keyed | Type::End | Type::Queue | Type::Channels if on == On::Network => On::Network,
+        // Whoever asks a parent may be given those of the internet.
+        Type::Channels if on == On::All => On::Network,
         Type::Keyed | Type::End | Type::Queue | Type::Channels => On::Name(CHANNELS),
         Type::Watcher | Type::Owner | Type::Port => on,
         _ => On::All,
@@ -97,7 +102,11 @@ fn subject<'a>(of: Type, on: On<'a>) -> On<'a> {
 /// labels of operations that this object refuses whatever is asked. A directory leads to all paths,
 /// and a process to all services, whatever their names are.
 pub fn prove(policy: &Policy, of: Type, name: &[u8], cannot: impl Fn(u32) -> bool) -> Option<Proof> {
-    let on = if matches!(of, Type::Directory | Type::Process) { On::All } else { On::Name(name) };
+    let on = match of {
+        Type::Directory | Type::Process => On::All,
+        _ if name == NETWORK => On::Network,
+        _ => On::Name(name),
+    };
     Search { policy, seen: Vec::new() }.is_open(of, on, &cannot).then_some(Proof(()))
 }
 

@@ -19,6 +19,8 @@ pub enum On {
     Way(&'static str),
     /// Objects that this pattern names.
     Only(&'static str),
+    /// Objects that the rule's own pattern names; without one, those that this pattern names.
+    Else(&'static str),
 }
 
 /// A group.
@@ -113,6 +115,32 @@ pub const GROUPS: &[Group] = &[
             Member { call: "terminal.*", on: On::Only("channels*") },
             Member { call: "keyed.*", on: On::Only("channels*") },
             Member { call: "mailbox.*", on: On::Only("channels*") },
+        ],
+    },
+    Group {
+        name: "connect",
+        has_paths: true,
+        members: &[
+            Member { call: "parent.find", on: On::Way("network") },
+            Member { call: "channel.*", on: On::Way("network") },
+            Member { call: "file.*", on: On::Way("network") },
+            // Ports that are reached from within, and those of who asks by datagrams.
+            Member { call: "channel.bind", on: On::Way("tcp 127.**") },
+            Member { call: "channel.bind", on: On::Way("udp :?????") },
+            Member { call: "channel.connect", on: On::Else("tcp **") },
+            Member { call: "channel.connect", on: On::Else("udp **") },
+            Member { call: "channel.send", on: On::Else("udp **") },
+        ],
+    },
+    Group {
+        name: "listen",
+        has_paths: true,
+        members: &[
+            Member { call: "parent.find", on: On::Way("network") },
+            Member { call: "channel.*", on: On::Way("network") },
+            Member { call: "file.*", on: On::Way("network") },
+            Member { call: "channel.bind", on: On::Else("tcp **") },
+            Member { call: "channel.bind", on: On::Else("udp **") },
         ],
     },
     Group {

@@ -8,7 +8,8 @@ use crate::closure::{self, Proof};
 use crate::peer::{PATIENCE, Peer};
 use crate::policy::{Decision, Policy, rule_for};
 use crate::reach::{self, Made};
-use crate::subject::{CHANNELS, Kind, MEMORY, PARENT, SEGMENT, Subject, Tag, UNNAMED, tag};
+use crate::network;
+use crate::subject::{CHANNELS, Kind, MEMORY, NETWORK, PARENT, SEGMENT, Subject, Tag, UNNAMED, tag};
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -151,7 +152,10 @@ impl Guardian {
         let subject = letter.seen.tag.as_deref().ok_or(Errno::EACCES)?;
         let operation: &'static Operation = describe(letter.label).ok_or(Errno::EACCES)?;
         let bytes = letter.bytes();
-        let reached = self.made.lock().subject(letter.label, &letter.words, !bytes.is_empty());
+        let reached = match network::subject(&subject.name, letter.label, &letter.words, &bytes) {
+            Some(reached) => Some(reached),
+            None => self.made.lock().subject(letter.label, &letter.words, !bytes.is_empty()).map(<[u8]>::to_vec),
+        };
         let given = letter.references().first().copied().zip(letter.tags().first().and_then(Option::as_ref));
         let mut words = letter.words;
         let mut asking = Asking { operation, words: &mut words, bytes, subject, reached, original: letter.original, given };
@@ -230,6 +234,7 @@ impl Guardian {
             b"memory" | b"objects" => self.pool(asked, reference),
             b"clock" => self.pass_all(asked, Type::Clock, b"clock"),
             b"channels" => self.pass_all(asked, Type::Channels, CHANNELS),
+            b"network" => self.pass_all(asked, Type::Channels, NETWORK),
             b"control" => self.pass_all(asked, Type::Control, b"control"),
             b"process" => self.pass(asked, (Type::Process, PARENT, Kind::Parent), |_| false),
             _ => UNKNOWN,
@@ -281,6 +286,7 @@ impl Guardian {
             Type::Segment | Type::Hold => self.pass_all(asked, of, SEGMENT),
             Type::Pool => self.pass_all(asked, of, MEMORY),
             Type::Unnamed => self.pass_all(asked, of, UNNAMED),
+            Type::Channels | Type::End if asked.subject == NETWORK => self.pass_all(asked, of, NETWORK),
             Type::Keyed | Type::End | Type::Queue => self.pass_all(asked, of, CHANNELS),
             Type::Process => self.pass(asked, (of, PARENT, Kind::Parent), |_| false),
             // Their originals go to their servers alone, which look at them.
@@ -317,7 +323,7 @@ impl Interposer for Guardian {
             None => return Err(Errno::EACCES),
         };
         let is_parent = subject.kind == Kind::Parent;
-        let reached = self.made.lock().subject(label, words, false);
+        let reached = if subject.name == NETWORK { None } else { self.made.lock().subject(label, words, false) };
         let name = reached.unwrap_or(&subject.name);
         let may_lock = !reach::locks_alone(label, words) || self.policy.decide(file::write::LABEL, name).allowed;
         if label == parent::exit::LABEL && is_parent {

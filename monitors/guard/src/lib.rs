@@ -11,6 +11,7 @@ pub mod closure;
 pub mod groups;
 pub mod guardian;
 pub mod manifest;
+pub mod network;
 pub mod options;
 pub mod paths;
 pub mod pattern;

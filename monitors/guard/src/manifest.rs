@@ -22,5 +22,6 @@ In a PATTERN * is any part of a name, ** anything, and a /** at the end a direct
 
 const ALLOW: &str = "\
 allow what RULE names: `PROTOCOL.CALL [PATTERN]`, `PROTOCOL.*`, `*`,
-or a group: console, memory, memory:named, clock, report, process, channel, read [PATTERN], write [PATTERN];
+or a group: console, memory, memory:named, clock, report, process, channel, read [PATTERN], write [PATTERN],
+connect [PATTERN], listen [PATTERN] (as 'connect tcp 10.0.2.2:80', 'listen tcp :8080');
 beyond what the program makes itself: console-control, terminals, process:outside, channel:outside";

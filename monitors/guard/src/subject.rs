@@ -17,6 +17,8 @@ pub const UNNAMED: &[u8] = b"unnamed";
 pub const CHANNELS: &[u8] = b"channels";
 /// Name of what others made at that service, and of all that is found there by a name.
 pub const CHANNELS_OUTSIDE: &[u8] = b"channels:outside";
+/// Name of the service of sockets of the internet, and of what the child has there.
+pub const NETWORK: &[u8] = b"network";
 /// Name of the child's own processes.
 pub const PROCESS_OWN: &[u8] = b"process:own";
 /// Name of all other processes.

@@ -1,0 +1,98 @@
+//! Addresses of the internet as subjects of rules: `tcp 10.0.2.2:80`, `udp :53`; any address is
+//! written as none.
+
+use crate::subject::NETWORK;
+use alloc::format;
+use alloc::vec::Vec;
+use nacre_proto::channel::{InternetName, bind, connect, send};
+use nacre_proto::flags::SOCK_STREAM;
+
+/// Subject of a name that is no address.
+const STRANGE: &[u8] = b"address";
+
+fn address(name: &[u8]) -> Vec<u8> {
+    let Some(InternetName { kind, address, port, .. }) = InternetName::read(name) else { return STRANGE.to_vec() };
+    let protocol = if u64::from(kind) == SOCK_STREAM { "tcp" } else { "udp" };
+    match address {
+        InternetName::ANY => format!("{protocol} :{port}"),
+        [a, b, c, d] => format!("{protocol} {a}.{b}.{c}.{d}:{port}"),
+    }
+    .into_bytes()
+}
+
+/// The subject of a request to the service `network` or to what the child has there; `None`: it
+/// goes to another object.
+pub fn subject(object: &[u8], label: u32, words: &[u64; 6], bytes: &[u8]) -> Option<Vec<u8>> {
+    if object != NETWORK {
+        return None;
+    }
+    let part = |size: u64| usize::try_from(size).ok().and_then(|size| bytes.split_at_checked(size));
+    Some(match label {
+        connect::LABEL if !bytes.is_empty() => address(bytes),
+        // Behind the key, which the server compares with it; a name alone is a key, too.
+        bind::LABEL => part(words[0]).map_or(STRANGE.to_vec(), |(_, name)| address(name)),
+        send::LABEL if words[1] != 0 => part(words[1]).map_or(STRANGE.to_vec(), |(name, _)| address(name)),
+        _ => NETWORK.to_vec(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Policy;
+    use nacre_proto::channel::{INTERNET, listen, socket};
+    use nacre_proto::client::words;
+    use nacre_proto::file;
+
+    fn name(kind: u8, address: [u8; 4], port: u16) -> Vec<u8> {
+        InternetName { version: INTERNET, kind, address, port }.bytes()
+    }
+
+    fn allows(rules: &[&str], label: u32, some: [u64; 2], bytes: &[u8]) -> bool {
+        let mut policy = Policy::default();
+        for rule in rules {
+            let (way, rule) = rule.split_once(' ').unwrap();
+            policy.add(way == "allow", rule).unwrap();
+        }
+        policy.decide(label, &subject(NETWORK, label, &words(some), bytes).unwrap()).allowed
+    }
+
+    #[test]
+    fn addresses_are_subjects() {
+        let host = name(1, [10, 0, 2, 2], 80);
+        assert_eq!(subject(NETWORK, connect::LABEL, &[0; 6], &host).as_deref(), Some(&b"tcp 10.0.2.2:80"[..]));
+        assert_eq!(subject(NETWORK, connect::LABEL, &[0; 6], b"/path").as_deref(), Some(STRANGE));
+        assert_eq!(subject(NETWORK, bind::LABEL, &words([8]), &[&host[..], &name(2, [0; 4], 53)].concat()).as_deref(), Some(&b"udp :53"[..]));
+        assert_eq!(subject(NETWORK, bind::LABEL, &words([99]), &host).as_deref(), Some(STRANGE));
+        assert_eq!(subject(NETWORK, send::LABEL, &words([0, 8]), &[&host[..], b"data"].concat()).as_deref(), Some(&b"tcp 10.0.2.2:80"[..]));
+        assert_eq!(subject(NETWORK, send::LABEL, &[0; 6], b"data").as_deref(), Some(NETWORK));
+        assert_eq!(subject(b"channels", connect::LABEL, &[0; 6], &host), None);
+    }
+
+    #[test]
+    fn rules_name_addresses_and_ports() {
+        let (host, other) = (name(1, [10, 0, 2, 2], 80), name(1, [10, 0, 2, 3], 80));
+        let rules = ["allow connect tcp 10.0.2.2:80"];
+        assert!(allows(&rules, connect::LABEL, [0; 2], &host) && !allows(&rules, connect::LABEL, [0; 2], &other));
+        assert!(allows(&rules, socket::LABEL, [0; 2], &[]) && allows(&rules, file::read::LABEL, [0; 2], &[]));
+        let own = |kind, address, port| [name(kind, InternetName::LOOPBACK, port), name(kind, address, port)].concat();
+        assert!(allows(&rules, bind::LABEL, [8, 0], &own(1, InternetName::LOOPBACK, 40_000)));
+        assert!(!allows(&rules, bind::LABEL, [8, 0], &own(1, InternetName::ANY, 8080)), "a port that others reach");
+        assert!(allows(&rules, bind::LABEL, [8, 0], &own(2, InternetName::ANY, 40_000)) && !allows(&rules, bind::LABEL, [8, 0], &own(2, InternetName::ANY, 53)));
+        let rules = ["allow listen tcp :8080"];
+        assert!(allows(&rules, bind::LABEL, [8, 0], &own(1, InternetName::ANY, 8080)) && !allows(&rules, bind::LABEL, [8, 0], &own(1, InternetName::ANY, 80)));
+        assert!(allows(&rules, listen::LABEL, [0; 2], &[]) && !allows(&rules, connect::LABEL, [0; 2], &host));
+        let rules = ["allow connect", "deny connect tcp 10.0.2.2:*"];
+        assert!(!allows(&rules, connect::LABEL, [0; 2], &host) && allows(&rules, connect::LABEL, [0; 2], &other));
+    }
+
+    #[test]
+    fn rules_for_the_network_are_for_no_other_sockets() {
+        let mut policy = Policy::default();
+        policy.add(true, "connect").unwrap();
+        policy.add(true, "listen").unwrap();
+        for name in [&b"channels"[..], b"channels:outside"] {
+            assert!(![connect::LABEL, bind::LABEL, send::LABEL, socket::LABEL].iter().any(|label| policy.decide(*label, name).allowed));
+        }
+    }
+}
