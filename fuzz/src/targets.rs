@@ -11,6 +11,7 @@ mod files;
 mod gdb;
 mod guard;
 mod host;
+mod internet;
 mod kernel;
 mod linux;
 mod machines;
@@ -74,6 +75,7 @@ targets! {
     "platform", machines::platform, DECODER_TRIES, "a guest's accesses to the ports of its devices, while time passes and states go out and in";
     "cards", cards::cards_target, DECODER_TRIES, "a guest's accesses to the PCI bus, registers, rings and requests of virtio devices, while states go out and in";
     "outside", outside::outside, DECODER_TRIES, "answers of a host that serves a directory by 9P";
+    "internet", internet::internet, 1000, "frames from a network, addresses of clients, and sockets that are used in any order";
     "shares", shares::shares, DECODER_TRIES, "messages of 9P from a guest that has mounted a directory; no path leads out of it";
     "guest-processor", machines::processor, DECODER_TRIES, "a guest's page tables, code, model-specific registers and leaves of CPUID";
     "guest-shadow", machines::shadow, DECODER_TRIES, "a guest's page tables, roots and addresses to forget, as shadow paging reads them";

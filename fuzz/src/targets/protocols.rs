@@ -5,7 +5,7 @@ use nacre_proto::describe::{Kind, Word, structure};
 use nacre_proto::server::{Output, rehearsal};
 use nacre_proto::structures::{Attributes, Entries, Entry, Status};
 use nacre_proto::{HandlerResult, PROTOCOLS, Request};
-use nacre_proto::{channel, clock, control, dataspace, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
+use nacre_proto::{channel, clock, control, dataspace, directory, file, keyed, mailbox, memory, nic, parent, process, segment, terminal};
 use nacre_sys::Reference;
 
 /// A server that believes what it is told of sizes.
@@ -48,6 +48,7 @@ impl keyed::Server for Credulous {}
 impl mailbox::Server for Credulous {}
 impl dataspace::Server for Credulous {}
 impl control::Server for Credulous {}
+impl nic::Server for Credulous {}
 
 /// Protocols that have a server here. The test asks that all have one.
 pub const SERVED: &[u32] = &[
@@ -64,6 +65,7 @@ pub const SERVED: &[u32] = &[
     mailbox::NUMBER,
     dataspace::NUMBER,
     control::NUMBER,
+    nic::NUMBER,
 ];
 
 fn serve(number: u32, request: &mut Request<'_>) {
@@ -80,6 +82,7 @@ fn serve(number: u32, request: &mut Request<'_>) {
         mailbox::NUMBER => mailbox::dispatch(&mut Credulous, request),
         dataspace::NUMBER => dataspace::dispatch(&mut Credulous, request),
         control::NUMBER => control::dispatch(&mut Credulous, request),
+        nic::NUMBER => nic::dispatch(&mut Credulous, request),
         _ => clock::dispatch(&mut Credulous, request),
     }
 }
