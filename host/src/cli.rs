@@ -10,7 +10,9 @@ use crate::boot::directory::{Directory, RootArguments};
 use crate::control::arguments::{EXEC_EXAMPLES, ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, MOVE_EXAMPLES, MoveArguments, PsArguments, StatsArguments, THAW_EXAMPLES, TraceArguments};
 use crate::debian::DebianArguments;
 use crate::failure::STATUSES;
+use crate::fuzz::arguments::FuzzArguments;
 use crate::lint::arguments::LintArguments;
+use crate::network::{Network, NetworkArguments};
 use crate::store;
 
 /// Examples that `nacre --help` shows. The test `examples` runs each of them.
@@ -32,6 +34,7 @@ Examples:
   nacre run --out /tmp/list sh -c 'ls /bin >/tmp/list'  a file that it leaves to you
   nacre run --file /usr/bin/ls ls --version  Debian's program instead of busybox's applet
   nacre run python3 -c 'print(6 * 7)'      an interpreter, with its modules
+  nacre run -p 8080:80 PROGRAM             a server, reached at http://127.0.0.1:8080
   nacre run trace -o t.json ls /bin        a trace that Perfetto opens
   nacre run --bare trace true              without `process`: the program cannot fork
   nacre run --timeout 5 -- sh -c 'while :; do :; done'";
@@ -174,6 +177,9 @@ pub struct GuestArguments {
     /// Directory of this machine that is the guest's root directory
     #[arg(skip)]
     pub root: Option<Directory>,
+    /// The machine has a network card
+    #[arg(skip)]
+    pub has_card: bool,
     /// Memory of the machine, if it is known: a small one gets less data of programs
     #[arg(skip)]
     pub memory: Option<u64>,
@@ -222,11 +228,14 @@ pub struct MachineArguments {
     /// Directory of this machine that the guest's root reads
     #[arg(skip)]
     pub directory: Option<Directory>,
+    /// Network that the guest's card is joined to
+    #[arg(skip)]
+    pub network: Option<Network>,
 }
 
 impl Default for MachineArguments {
     fn default() -> Self {
-        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None, ports: Vec::new(), takes_turns: false, directory: None }
+        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None, ports: Vec::new(), takes_turns: false, directory: None, network: None }
     }
 }
 
@@ -255,6 +264,8 @@ pub struct RunArguments {
     pub warm: Option<PathBuf>,
     #[command(flatten)]
     pub directory: RootArguments,
+    #[command(flatten)]
+    pub network: NetworkArguments,
     #[command(flatten)]
     pub guest: GuestArguments,
 }
@@ -291,7 +302,7 @@ impl NewMachine {
     fn thaw(&self, image: &Path) -> RunArguments {
         let command = ["checkpoint".into(), "--thaw".into(), image.as_os_str().to_os_string()];
         let guest = GuestArguments { files: self.files.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
-        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, directory: RootArguments::default(), guest }
+        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, directory: RootArguments::default(), network: NetworkArguments::default(), guest }
     }
 }
 
@@ -401,36 +412,6 @@ pub struct LatencyArguments {
     /// A program and its arguments (default: conformance, hostile and measure, one after the other)
     #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,
-}
-
-/// Arguments of `fuzz`.
-#[derive(Args, Debug)]
-pub struct FuzzArguments {
-    /// Target to fuzz on this machine: core, decoders, or one of fuzz/README.md; without it the
-    /// hostile program runs in the system
-    #[arg(value_name = "TARGET")]
-    pub target: Option<String>,
-    /// Minutes to fuzz the target
-    #[arg(long, value_name = "N", default_value_t = 1.0, requires = "target")]
-    pub minutes: f64,
-    /// Run one input instead: a file, or its bytes in base 16
-    #[arg(long, value_name = "FILE", requires = "target")]
-    pub input: Option<String>,
-    /// Add to the corpus what was found to reach more
-    #[arg(long, requires = "target")]
-    pub keep: bool,
-    /// Seed of the random numbers; printed when it is not given
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Number of calls
-    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
-    pub calls: u64,
-    /// Number of processors
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub cpus: u32,
-    /// Show QEMU's command line
-    #[arg(long)]
-    pub debug: bool,
 }
 
 fn parse_size(text: &str) -> Result<u64, String> {

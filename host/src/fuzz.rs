@@ -1,11 +1,12 @@
 //! `nacre fuzz`: the hostile program in the system, or an engine that follows coverage on this
 //! machine.
 
+pub mod arguments;
 mod corpus;
 mod engine;
 mod system;
 
-use crate::cli::FuzzArguments;
+use arguments::FuzzArguments;
 use crate::failure::Outcome;
 use crate::tree::Tree;
 

@@ -21,6 +21,7 @@ mod latency;
 mod lint;
 mod monitors;
 mod moving;
+mod network;
 mod outputs;
 mod progress;
 mod rings;

@@ -8,6 +8,7 @@ mod guests;
 mod host;
 mod linux;
 mod models;
+mod networks;
 mod relative;
 mod roots;
 mod scenario;
@@ -93,6 +94,7 @@ fn in_system(
         tally.add(discs::run(products, filter)?);
         tally.add(stores::run(products, filter)?);
         tally.add(roots::run(products, filter)?);
+        tally.add(networks::run(products, filter)?);
         tally.add(ports::run(products, filter)?);
     }
     if wants(Ring::Guests) {

@@ -18,6 +18,7 @@ use crate::control::desk::Desk;
 use crate::control::image;
 use crate::control::names;
 use crate::failure::{Class, Context, Failure, Outcome};
+use crate::network::Network;
 use crate::scratch::Scratch;
 use crate::session::debug_line::DebugLine;
 use crate::session::machine::{Boot, Machine};
@@ -40,8 +41,9 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let mut outputs: BTreeMap<PathBuf, PathBuf> = arguments.outputs.iter().map(|named| named.paths(&here)).collect();
     let left = outputs.keys().cloned().collect();
     let directory = arguments.directory.open()?;
+    let network = arguments.network.open()?;
     check_image(&arguments.guest.command)?;
-    let guest = GuestArguments { seed, root: directory.clone(), starts_here: true, memory: Some(arguments.machine.memory), outputs: left, ..arguments.guest.clone() };
+    let guest = GuestArguments { seed, root: directory.clone(), has_card: network.is_some(), starts_here: true, memory: Some(arguments.machine.memory), outputs: left, ..arguments.guest.clone() };
     let guest = Guest::compose(products, &guest, &facts)?;
     for path in &guest.outputs {
         outputs.entry(path.clone()).or_insert(path.clone());
@@ -55,6 +57,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
         machine_arguments.kernel_option.push("quiet=1".to_string());
     }
     machine_arguments = with_directory(machine_arguments, directory);
+    machine_arguments = with_network(machine_arguments, network);
     machine_arguments.takes_turns = guest.has_machine || arguments.guest.command.iter().any(|word| image::has_machine(Path::new(word)));
     let line = arguments.gdb.map(DebugLine::open).transpose()?;
     if let Some(line) = &line {
@@ -125,6 +128,13 @@ pub fn with_store(mut arguments: MachineArguments, store: Option<&Store>) -> Mac
 pub fn with_directory(mut arguments: MachineArguments, directory: Option<Directory>) -> MachineArguments {
     arguments.kernel_option.extend(directory.iter().map(Directory::word));
     arguments.directory = directory;
+    arguments
+}
+
+/// Arguments of a machine whose card is joined to this network.
+pub fn with_network(mut arguments: MachineArguments, network: Option<Network>) -> MachineArguments {
+    arguments.kernel_option.extend(network.iter().map(|_| Network::WORD.to_string()));
+    arguments.network = network;
     arguments
 }
 

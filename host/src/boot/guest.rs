@@ -24,6 +24,8 @@ use crate::failure::{Class, Context, Failure, Outcome};
 use crate::session::terminal::Facts;
 use crate::tree::Tree;
 
+/// List of who tells addresses by names: QEMU, which asks those that this machine asks.
+const RESOLVERS: &str = "nameserver 10.0.2.3\n";
 /// Bytes of a key of ChaCha20.
 const SEED_SIZE: usize = 32;
 /// Folders in which Debian's libraries look for kinds of terminals (terminfo(5)), the first before
@@ -68,6 +70,7 @@ impl Guest {
         let scope = Scope { monitors: &monitors, natives: &natives, directory: &directory, path: &path, root: below };
         let stack = program::resolve(&arguments.command, &scope, &mut files)?;
         let stack = if arguments.bare { stack } else { stack.in_world(&scope) };
+        let stack = if arguments.has_card { stack.on_network() } else { stack };
         let script = arguments.command.iter().find_map(|word| kernel_of_script(word));
         let has_machine = script.is_some() || arguments.command.iter().any(|word| word == "machine");
         if let Some(kind) = stack.needs_kernel {
@@ -87,6 +90,9 @@ impl Guest {
         files.add_file(Path::new("/etc/nacre/command"), 0o644, join(&stack.words));
         files.add_file(Path::new("/etc/nacre/environment"), 0o644, join(&environment));
         files.add_file(Path::new("/etc/nacre/terminal"), 0o644, facts.to_string());
+        if arguments.has_card && below.is_none() {
+            files.add_file(Path::new("/etc/resolv.conf"), 0o644, RESOLVERS);
+        }
         add_seed(&mut files, arguments.seed)?;
         // A disc may boot on any machine. Only of QEMU's is it known where its devices are.
         if !matches!(arguments.seed, Seed::Processor) {

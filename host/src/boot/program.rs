@@ -56,6 +56,8 @@ pub const SHARE_OPTIONS: [&[u8]; 2] = [b"--share", b"--root"];
 
 /// The monitor that makes processes.
 const WORLD: &str = "process";
+/// Monitor that gives the programs within sockets of the internet.
+const NETWORK: &str = "network";
 
 impl Stack {
     /// Puts the folders in which monitors write files into `files`, and those that lead to them.
@@ -75,6 +77,14 @@ impl Stack {
     pub fn in_world(mut self, scope: &Scope<'_>) -> Stack {
         if self.own.iter().all(|name| name != WORLD && scope.monitors.contains(name)) {
             self.words.insert(0, WORLD.into());
+        }
+        self
+    }
+
+    /// Puts the whole stack on the network, unless it names the monitor for that itself.
+    pub fn on_network(mut self) -> Stack {
+        if self.own.iter().all(|name| name != NETWORK) {
+            self.words.insert(0, NETWORK.into());
         }
         self
     }

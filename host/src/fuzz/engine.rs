@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::corpus;
 use crate::builds::run_quietly;
-use crate::cli::FuzzArguments;
+use super::arguments::FuzzArguments;
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::toolchain::Toolchain;
 use crate::tree::Tree;

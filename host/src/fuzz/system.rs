@@ -3,7 +3,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::builds;
-use crate::cli::{FuzzArguments, GuestArguments, MachineArguments, RunArguments};
+use super::arguments::FuzzArguments;
+use crate::cli::{GuestArguments, MachineArguments, RunArguments};
 use crate::failure::{Class, Failure, Outcome};
 use crate::run::run_products;
 use crate::tree::Tree;
@@ -27,6 +28,7 @@ pub fn fuzz(tree: &Tree, arguments: &FuzzArguments) -> Outcome<i32> {
         outputs: Vec::new(),
         warm: None,
         directory: Default::default(),
+        network: Default::default(),
         guest: GuestArguments { bare: true, command, ..GuestArguments::default() },
     };
     run_products(&products, &run)

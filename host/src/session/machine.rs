@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use crate::boot::directory::Directory;
+use crate::network::Network;
 use crate::cli::MachineArguments;
 use crate::failure::{Class, Context, Failure, Outcome};
 use super::ports::{Port, Ports};
@@ -87,6 +88,7 @@ impl Machine {
             words.extend(store::words(store, *size, self.arguments.memory, self.arguments.cpus));
         }
         words.extend(self.arguments.directory.iter().flat_map(Directory::words));
+        words.extend(self.arguments.network.iter().flat_map(Network::words));
         if let Some(console) = &self.arguments.console {
             let mut file = OsString::from("file:");
             file.push(console);

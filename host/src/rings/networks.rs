@@ -1,0 +1,174 @@
+//! Guests with a network card: what they fetch from this machine, and what this machine fetches
+//! from them, with monitors between.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::system::{LIMIT, describe, limits};
+use super::tally::TestCounts;
+use crate::boot::guest::Guest;
+use crate::builds::Products;
+use crate::cli::{GuestArguments, MachineArguments};
+use crate::failure::{Class, Context, Outcome};
+use crate::network::{Kind, NetworkArguments};
+use crate::run::{machine, with_network};
+use crate::scratch::Scratch;
+use crate::session::capture::{Captured, capture};
+use crate::session::terminal::Facts;
+
+/// Pause between attempts to reach a guest.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Bytes of what is fetched.
+const SIZE: usize = 700_000;
+
+/// Monitors between the network and the program that fetches.
+const STACKS: [(&str, u32); 8] = [
+    ("process", 1),
+    ("process", 2),
+    ("process process", 1),
+    ("trace -q process trace -q", 1),
+    ("guard --allow * process", 1),
+    ("pager -m 8M process", 1),
+    ("share-cpu process", 2),
+    ("network process process", 1),
+];
+
+/// Runs all cases.
+pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
+    let mut tally = TestCounts::default();
+    for (stack, cpus) in STACKS {
+        let name = format!("a network card: a guest fetches a file [under {stack}, cpus {cpus}]");
+        if name.contains(filter) {
+            tally.note(&name, fetches(products, stack, cpus)?.as_deref());
+        }
+    }
+    for cpus in [1, 2] {
+        let name = format!("a network card: a guest's port is reached [cpus {cpus}]");
+        if name.contains(filter) {
+            tally.note(&name, serves(products, cpus)?.as_deref());
+        }
+    }
+    let name = "a network card: a guard's rules name addresses and ports";
+    if name.contains(filter) {
+        tally.note(name, is_guarded(products)?.as_deref());
+    }
+    let name = "a network card: without one nobody is reached";
+    if name.contains(filter) {
+        tally.note(name, is_alone(products)?.as_deref());
+    }
+    Ok(tally)
+}
+
+fn bytes() -> Vec<u8> {
+    (0..SIZE as u32).map(|number| (number % 251) as u8 ^ (number >> 12) as u8).collect()
+}
+
+/// Runs a shell's script below these monitors.
+fn guest(products: &Products, stack: &str, script: &str, (cpus, network): (u32, &NetworkArguments)) -> Outcome<Captured> {
+    let network = network.open()?;
+    // A word of a rule has its space written as a tilde.
+    let command = stack.split(' ').map(|word| word.replace('~', " ")).chain(["sh", "-c", script].map(String::from)).map(Into::into).collect();
+    let guest = GuestArguments { bare: true, command, has_card: network.is_some(), ..GuestArguments::default() };
+    let image = Scratch::write("boot-image", &Guest::compose(products, &guest, &Facts::PIPE)?.image)?;
+    let machine = machine(products, &image, with_network(MachineArguments { cpus, ..MachineArguments::default() }, network));
+    capture(&machine, limits(), b"")
+}
+
+/// Answers one request for a file.
+fn answer(stream: &mut TcpStream) -> std::io::Result<()> {
+    let mut asked = Vec::new();
+    let mut part = [0; 1024];
+    while !asked.ends_with(b"\r\n\r\n") {
+        let count = stream.read(&mut part)?;
+        if count == 0 {
+            break;
+        }
+        asked.extend(&part[..count]);
+    }
+    stream.write_all(format!("HTTP/1.0 200 OK\r\nContent-Length: {SIZE}\r\n\r\n").as_bytes())?;
+    stream.write_all(&bytes())
+}
+
+fn fetches(products: &Products, stack: &str, cpus: u32) -> Outcome<Option<String>> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context(Class::Internal, || "cannot open a port".to_string())?;
+    let port = listener.local_addr().context(Class::Internal, || "a port has no number".to_string())?.port();
+    let script = format!("wget -q -O /tmp/got http://10.0.2.2:{port}/file && wc -c </tmp/got && od -An -v -tu1 /tmp/got | awk '{{ for (i = 1; i <= NF; i++) sum = (sum * 31 + $i) % 1000003 }} END {{ print sum }}'");
+    let network = NetworkArguments { net: Some(Kind::User), ..NetworkArguments::default() };
+    let captured = std::thread::scope(|scope| {
+        scope.spawn(|| listener.accept().and_then(|(mut stream, _)| answer(&mut stream)));
+        let captured = guest(products, stack, &script, (cpus, &network));
+        // Whoever still waits for a guest that never came is let go.
+        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, port));
+        captured
+    })?;
+    let sum = bytes().iter().fold(0u64, |sum, byte| (sum * 31 + u64::from(*byte)) % 1_000_003);
+    let is_right = captured.output == format!("{SIZE}\n{sum}\n").as_bytes() && matches!(captured.status, Ok(0));
+    Ok((!is_right).then(|| describe(&captured)))
+}
+
+fn serves(products: &Products, cpus: u32) -> Outcome<Option<String>> {
+    let port = {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context(Class::Internal, || "cannot open a port".to_string())?;
+        listener.local_addr().context(Class::Internal, || "a port has no number".to_string())?.port()
+    };
+    let published = crate::network::parse(&format!("{port}:80")).map_err(|text| crate::failure::Failure::new(Class::Internal, text))?;
+    let network = NetworkArguments { net: None, published: vec![published] };
+    let is_over = AtomicBool::new(false);
+    let (captured, got) = std::thread::scope(|scope| {
+        let client = scope.spawn(|| reach(port, &is_over));
+        let captured = guest(products, "process", "read line <<E\nx\nE\necho question >/tmp/expected; echo answer | nc -l -p 80 >/tmp/got; cmp /tmp/got /tmp/expected && echo same", (cpus, &network));
+        is_over.store(true, Ordering::Relaxed);
+        captured.map(|captured| (captured, client.join().unwrap_or_default()))
+    })?;
+    let is_right = captured.output == b"same\n" && matches!(captured.status, Ok(0)) && got == "answer\n";
+    Ok((!is_right).then(|| format!("{}; this machine got {got:?}", describe(&captured))))
+}
+
+/// Asks at the port until somebody answers, or it is over.
+fn reach(port: u16, is_over: &AtomicBool) -> String {
+    let since = Instant::now();
+    while since.elapsed() < LIMIT && !is_over.load(Ordering::Relaxed) {
+        let ask = || -> std::io::Result<String> {
+            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+            stream.write_all(b"question\n")?;
+            stream.shutdown(std::net::Shutdown::Write)?;
+            let mut text = String::new();
+            stream.read_to_string(&mut text)?;
+            Ok(text)
+        };
+        match ask() {
+            Ok(text) if !text.is_empty() => return text,
+            _ => std::thread::sleep(PAUSE),
+        }
+    }
+    String::new()
+}
+
+/// Monitors that let a shell reach this machine and nobody else, and be reached at one port.
+const GUARDED: &str = "guard --allow console --allow memory --allow clock --allow report --allow read --allow write --allow connect~tcp~10.0.2.2:* --allow connect~tcp~127.0.0.1:* --allow listen~tcp~:8080 process";
+
+fn is_guarded(products: &Products) -> Outcome<Option<String>> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context(Class::Internal, || "cannot open a port".to_string())?;
+    let port = listener.local_addr().context(Class::Internal, || "a port has no number".to_string())?.port();
+    let script = format!(
+        "wget -q -O - http://10.0.2.2:{port}/file | wc -c; wget -q -O - http://10.0.2.3:80/ 2>&1 | sed 's/.*: //'; nc -l -p 80 2>&1 | sed 's/.*: //'; nc -l -p 8080 >/tmp/got & sleep 1; echo text | nc 127.0.0.1 8080; wait; cat /tmp/got"
+    );
+    let network = NetworkArguments { net: Some(Kind::User), ..NetworkArguments::default() };
+    let captured = std::thread::scope(|scope| {
+        scope.spawn(|| listener.accept().and_then(|(mut stream, _)| answer(&mut stream)));
+        let captured = guest(products, GUARDED, &script, (1, &network));
+        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, port));
+        captured
+    })?;
+    let is_right = captured.output == format!("{SIZE}\nPermission denied\nPermission denied\ntext\n").as_bytes();
+    Ok((!is_right).then(|| describe(&captured)))
+}
+
+fn is_alone(products: &Products) -> Outcome<Option<String>> {
+    let script = "wget -q -O - http://10.0.2.2:80/ 2>&1 | sed 's/.*: //'; network true; echo $?";
+    let captured = guest(products, "process", script, (1, &NetworkArguments::default()))?;
+    let is_right = captured.output == b"Network is unreachable\n125\n";
+    Ok((!is_right).then(|| describe(&captured)))
+}
