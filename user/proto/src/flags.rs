@@ -92,7 +92,7 @@ table! {
     SEGMENT_FLAGS:
     SEGMENT_OBJECTS = 1, "The memory may hold kernel objects and page tables. Nobody can wait at its words.";
     SEGMENT_PAGEABLE = 2, "Pages of it may go when nobody looks, and come when they are touched: no answer of a server is received there.";
-    SEGMENT_OVERCOMMIT = 4, "With `SEGMENT_PROMISED`: the size may exceed what the pool has.";
+    SEGMENT_OVERCOMMIT = 4, "With `SEGMENT_PROMISED`: the size may exceed what the pool has. Without: a pager promises pages when they are touched, if all would fit beside those in use.";
     SEGMENT_PROMISED = 8, "Pages may come when they are touched, and stay then. The pool pays for a page from then on; a page that it cannot pay for is an exception of whoever touches it.";
 }
 
