@@ -10,13 +10,23 @@ use smoltcp::socket::udp::{PacketBuffer, PacketMetadata, Socket};
 /// Number of datagrams that wait in each direction at a port, and the bytes for them.
 const MAX_WAITING: usize = 32;
 const BYTES: usize = 66_000;
-/// Number of ports, at most.
+/// Number of ports with a socket, at most. Others have theirs when something comes or goes there.
 const MAX_PORTS: usize = 64;
 
 /// The ports. The head of this module describes them.
 #[derive(Debug, Default)]
 pub struct Datagrams {
-    ports: BTreeMap<u16, SocketHandle>,
+    ports: BTreeMap<u16, Port>,
+    /// Number of uses so far.
+    uses: u64,
+}
+
+/// A port.
+#[derive(Debug)]
+struct Port {
+    handle: SocketHandle,
+    /// Number of its last use.
+    used: u64,
 }
 
 fn buffer() -> PacketBuffer<'static> {
@@ -24,14 +34,23 @@ fn buffer() -> PacketBuffer<'static> {
 }
 
 impl Datagrams {
-    /// Makes a socket at a port, if there is none and there are not too many.
+    /// Makes a socket at a port, if there is none. If there are too many, the one that was not
+    /// used for the longest time goes, with what has not been sent.
     pub fn expect(&mut self, sockets: &mut SocketSet<'static>, port: u16) {
-        if self.ports.contains_key(&port) || self.ports.len() >= MAX_PORTS {
+        self.uses += 1;
+        if let Some(known) = self.ports.get_mut(&port) {
+            known.used = self.uses;
             return;
+        }
+        if self.ports.len() >= MAX_PORTS
+            && let Some(oldest) = self.ports.iter().min_by_key(|(_, known)| known.used).map(|(port, _)| *port)
+            && let Some(gone) = self.ports.remove(&oldest)
+        {
+            sockets.remove(gone.handle);
         }
         let mut socket = Socket::new(buffer(), buffer());
         if socket.bind(port).is_ok() {
-            self.ports.insert(port, sockets.add(socket));
+            self.ports.insert(port, Port { handle: sockets.add(socket), used: self.uses });
         }
     }
 
@@ -40,19 +59,19 @@ impl Datagrams {
     pub fn settle<R>(&mut self, sockets: &mut SocketSet<'static>, hub: &mut Hub<R>) {
         while let Some(datagram) = hub.next_datagram() {
             self.expect(sockets, datagram.from);
-            if let Some(handle) = self.ports.get(&datagram.from) {
+            if let Some(port) = self.ports.get(&datagram.from) {
                 // One for which there is no room is lost, as on a wire.
-                let _ = sockets.get_mut::<Socket<'_>>(*handle).send_slice(&datagram.data, endpoint(datagram.to));
+                let _ = sockets.get_mut::<Socket<'_>>(port.handle).send_slice(&datagram.data, endpoint(datagram.to));
             }
         }
-        self.ports.retain(|port, handle| {
-            let socket = sockets.get_mut::<Socket<'_>>(*handle);
+        self.ports.retain(|port, known| {
+            let socket = sockets.get_mut::<Socket<'_>>(known.handle);
             while let Ok((data, from)) = socket.recv() {
                 hub.deliver(*port, parts(from.endpoint), data);
             }
             let stays = hub.takes_datagrams(*port) || socket.send_queue() > 0;
             if !stays {
-                sockets.remove(*handle);
+                sockets.remove(known.handle);
             }
             stays
         });

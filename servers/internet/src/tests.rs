@@ -257,6 +257,38 @@ fn datagrams_go_both_ways() {
 }
 
 #[test]
+fn who_holds_many_ports_leaves_others_theirs() {
+    let mut wire = Wire::new(16);
+    let server = wire.socket(0, SOCK_DGRAM, 53, InternetName::ANY);
+    let own = wire.socket(1, SOCK_DGRAM, 39_999, InternetName::ANY);
+    let to = name(SOCK_DGRAM, address(1), 53);
+    for port in 0..200 {
+        let one = wire.socket(1, SOCK_DGRAM, 40_000 + port, InternetName::ANY);
+        wire.hub(1).connect(one, &to, [0; 3]).unwrap();
+        wire.send(1, one, b"flood").unwrap();
+        wire.run(2);
+        while wire.receive(0, server).unwrap().is_some() {}
+    }
+    wire.run(1100);
+    while wire.receive(0, server).unwrap().is_some() {}
+    wire.hub(1).connect(own, &to, [0; 3]).unwrap();
+    wire.send(1, own, b"question").unwrap();
+    wire.run(3);
+    assert_eq!(wire.receive(0, server), Ok(Some(b"question".to_vec())));
+    // Its socket has gone, and comes again with the answer.
+    for port in 0..100 {
+        let one = wire.socket(1, SOCK_DGRAM, 41_000 + port, InternetName::ANY);
+        wire.hub(1).connect(one, &to, [0; 3]).unwrap();
+        wire.send(1, one, b"flood").unwrap();
+        wire.run(2);
+    }
+    let answer = Sending { to: name(SOCK_DGRAM, address(2), 39_999), data: b"answer".to_vec(), ..Sending::default() };
+    wire.hub(0).send(server, &answer, &mut alloc::vec::Vec::new()).unwrap();
+    wire.run(3);
+    assert_eq!(wire.receive(1, own), Ok(Some(b"answer".to_vec())));
+}
+
+#[test]
 fn a_datagram_that_is_too_large_is_refused() {
     let mut wire = Wire::new(16);
     let client = wire.socket(1, SOCK_DGRAM, 40_000, InternetName::ANY);
