@@ -6,9 +6,11 @@
 //! closes with the only reference.
 
 mod answers;
+mod boards;
 mod keyed;
 mod mailboxes;
 mod outside;
+mod received;
 mod shared;
 mod shared_rings;
 mod terminals;
@@ -16,6 +18,7 @@ mod terminals;
 use crate::hub::{Hub, Sending};
 use crate::keyed::Keyed;
 use crate::queue::{Received, ReceiveRequest};
+use boards::Boards;
 pub use outside::InnerEnds;
 use outside::Nobody;
 use shared_rings::Sharing;
@@ -115,8 +118,30 @@ impl EndRequest {
 struct Watcher {
     /// Events to report; `ANY_CHANGE`: every change.
     events: u64,
-    bits: u64,
-    port: OwnedReference,
+    teller: Teller,
+}
+
+/// The way in which a watcher is told.
+enum Teller {
+    /// Bits at a port.
+    Port(OwnedReference, u64),
+    /// A number on a board.
+    Board(u64, u64),
+}
+
+impl Teller {
+    fn tell(&self, boards: &mut Boards) {
+        match self {
+            // One that has gone need not hear of it.
+            Teller::Port(port, bits) => drop(ipc::notify(port.handle(), *bits)),
+            Teller::Board(number, id) => boards.tell(*number, *id),
+        }
+    }
+
+    /// Returns true if both put the same number on the same board.
+    fn is_same(&self, other: &Teller) -> bool {
+        matches!((self, other), (Teller::Board(number, id), Teller::Board(same, also)) if (number, id) == (same, also))
+    }
 }
 
 /// Value in place of events that stands for any change.
@@ -157,6 +182,7 @@ pub struct Service {
     members: BTreeMap<u64, OwnedPort>,
     /// Ports at which processes find the service, each with an account of its own.
     accounts: BTreeMap<u64, OwnedPort>,
+    boards: Boards,
     clock: Option<OwnedReference>,
     /// Pipes whose bytes processes share.
     sharing: Sharing,
@@ -176,7 +202,7 @@ impl Service {
         let port = OwnedPort::new(SERVICE, set.handle())?;
         let end = OwnedPort::new(END, set.handle())?;
         let (hub, keyed, sharing) = (Hub::default(), Keyed::default(), Sharing::default());
-        Ok(Service { hub, places: BTreeMap::new(), attendants: BTreeMap::new(), keyed, members: BTreeMap::new(), accounts: BTreeMap::new(), clock: None, sharing, set, port, end, beside: None, inner: BTreeSet::new() })
+        Ok(Service { hub, places: BTreeMap::new(), attendants: BTreeMap::new(), keyed, members: BTreeMap::new(), accounts: BTreeMap::new(), boards: Boards::new(), clock: None, sharing, set, port, end, beside: None, inner: BTreeSet::new() })
     }
 
     /// Sets the clock that gives the times of changes.
@@ -278,6 +304,7 @@ impl Service {
     /// it waits.
     fn end_account(&mut self, word: u64) {
         self.accounts.remove(&word);
+        self.boards.remove(word);
         let waited: Vec<u64> = self.places.iter().filter(|(_, place)| !place.waiters.is_empty()).map(|(key, _)| *key).collect();
         waited.into_iter().for_each(|key| self.forget_gone(key));
     }
@@ -398,12 +425,11 @@ impl Service {
     }
 
     fn settle_watchers(&mut self, key: u64) {
-        let (Ok(events), Some(place)) = (self.hub.events(key), self.places.get_mut(&key)) else { return };
+        let (Ok(events), Some(place), boards) = (self.hub.events(key), self.places.get_mut(&key), &mut self.boards) else { return };
         place.watchers.retain(|watcher| {
             let is_due = watcher.events == ANY_CHANGE || events & (watcher.events | POLLERR | POLLHUP) != 0;
             if is_due {
-                // One that has gone need not hear of it.
-                let _ = ipc::notify(watcher.port.handle(), watcher.bits);
+                watcher.teller.tell(boards);
             }
             !is_due
         });
@@ -411,10 +437,11 @@ impl Service {
 
     fn watch(&mut self, key: u64, watcher: Watcher) -> Result<(), Errno> {
         let watchers = &mut self.places.get_mut(&key).ok_or(Errno::EBADF)?.watchers;
+        watchers.retain(|other| !other.teller.is_same(&watcher.teller));
         if watchers.len() >= MAX_WATCHERS
             && let Some(oldest) = watchers.pop_front()
         {
-            let _ = ipc::notify(oldest.port.handle(), oldest.bits);
+            oldest.teller.tell(&mut self.boards);
         }
         watchers.push_back(watcher);
         Ok(())

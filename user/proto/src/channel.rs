@@ -85,6 +85,19 @@ crate::protocol! {
     /// Tells the server that bytes came or went, which the server asked to hear. Port: an end that
     /// is shared.
     20 changed() -> ();
+    /// Makes the process's board, in place of the one before. Port: the service at a port of one
+    /// process. The bits are notified at the port given when the board holds something that the
+    /// process has not fetched. `ENODEV`: the port is not that of one process.
+    21 board(bits: Hex; references port: Kept(Port)) -> (board: Number);
+    /// Returns the present events and the two counters as `look`, and lets the server put `id` on
+    /// the board, once. With -1 for both counters: if there is none of the events, as soon as there
+    /// is one. Else: if neither counter has changed, as soon as one of them may have grown. Port:
+    /// an end. `ENODEV`: the server has no such board; ask with `file.watch` or `expect`.
+    22 enroll(board: Number, id: Number, events: Flags(POLL_EVENTS), arrivals: Number, departures: Number) -> (events: Flags(POLL_EVENTS), arrivals: Number, departures: Number);
+    /// Takes up to five numbers from the process's board. `count`: how many there were, and -1 if
+    /// some were lost, so that any file may have changed. Port: the service at a port of one
+    /// process. `ENODEV`: there is no board.
+    23 told() -> (count: Number, first: Number, second: Number, third: Number, fourth: Number, fifth: Number);
 
     /// Makes a pseudo-terminal with the lowest free number, locked, and returns the master's end,
     /// which is keyboard and screen. The terminal lives as long as that end. Port: the service.

@@ -1,63 +1,27 @@
 //! The operations of `channel` and `file`, and their answers: at once through the request, or later
 //! through what was detached from it.
 
-use super::{ANY_CHANGE, EndRequest, Done, Form, SERVICE, SLOTS, Service, Waiter, Watcher, done_or_later, kept};
+use super::received::{BESIDES, bytes, send_received, words};
+use super::{ANY_CHANGE, EndRequest, Done, Form, SERVICE, SLOTS, Service, Teller, Waiter, Watcher, done_or_later, kept};
 use crate::hub::{CONTROL, Sending};
-use crate::queue::{Received, ReceiveRequest};
-use alloc::vec::Vec;
+use crate::queue::ReceiveRequest;
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::channel::{
-    accept, account, bind, capacity, changed, connect, credentials, error, expect, facts, fifo, interface, listen, look, name, pair, pipe, receive, send, share, shutdown, socket,
+    accept, account, bind, board, capacity, changed, connect, credentials, enroll, error, expect, facts, fifo, interface, listen, look, name, pair, pipe, receive, send, share, shutdown,
+    socket, told,
     terminal, terminal_facts, terminal_lock, terminal_open, terminal_set_mode, terminal_set_owner, terminal_set_times, terminal_status,
 };
 use nacre_proto::file::{flags, poll, read, set_mode, set_owner, set_times, status, watch, write};
 use nacre_proto::flags::{
-    KEEP_FLAGS, MSG_BARE, MSG_CREDENTIALS, MSG_CTRUNC, MSG_DONTWAIT, MSG_MORE, MSG_OOB, MSG_PEEK, MSG_TRUNC, OWN_POSITION, POLLERR, POLLHUP, S_IFIFO, S_IFSOCK,
+    KEEP_FLAGS, MSG_BARE, MSG_CREDENTIALS, MSG_DONTWAIT, MSG_MORE, MSG_OOB, MSG_PEEK, OWN_POSITION, POLLERR, POLLHUP, S_IFIFO, S_IFSOCK,
 };
-use nacre_proto::server::{self, Output};
+use nacre_proto::server::Output;
 use nacre_proto::structures;
 use nacre_proto::{Answer, Errno, HandlerResult, Request, channel, file};
-use nacre_sys::ipc::Message;
-use nacre_sys::{OwnedReference, Reference, Span, Status};
+use nacre_sys::{OwnedReference, Reference, Span};
 
 /// Number of the device that pipes and sockets are on.
 const DEVICE: u64 = 9;
-
-/// Bytes of a `channel.receive` reply beside the data, at most: sender, two names, control bytes.
-const BESIDES: u64 = 16 + 128 + CONTROL as u64;
-
-/// The words of an answer to `channel.receive`.
-fn words(received: &Received<OwnedReference>, form: Form) -> [u64; 6] {
-    let lost = if received.is_cut { MSG_CTRUNC } else { 0 };
-    let cut = if received.total > received.data.len() { MSG_TRUNC } else { 0 };
-    let more = if received.has_more { MSG_MORE } else { 0 };
-    let (names, control) = if form == Form::Bare { (0, 0) } else { (received.from.len() as u64, received.control.len() as u64) };
-    let references = received.references.len() as u64;
-    [received.data.len() as u64, names, received.total as u64, lost | cut | more, references, control]
-}
-
-/// Returns the bytes of the answer.
-fn bytes(received: &Received<OwnedReference>, form: Form) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(BESIDES as usize + received.data.len());
-    if form == Form::Signed {
-        received.sender.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
-    }
-    if form != Form::Bare {
-        bytes.extend(&received.from);
-        bytes.extend(&received.control);
-    }
-    bytes.extend(&received.data);
-    bytes
-}
-
-fn send_received(received: &Received<OwnedReference>, form: Form, reply: OwnedReference) -> Result<(), Status> {
-    if form == Form::Plain {
-        return read::Output { count: received.data.len() as u64 }.send(reply, Span::from(&received.data[..]));
-    }
-    let bytes = bytes(received, form);
-    let references: Vec<Reference> = received.references.iter().map(|reference| reference.handle()).collect();
-    server::answer(reply, &Message { bytes: Span::from(&bytes[..]), references: &references, ..Message::new(0, words(received, form)) })
-}
 
 impl Service {
     /// Answers a waiter. What was received or accepted and does not arrive becomes first again.
@@ -319,9 +283,21 @@ impl channel::Server for Service {
         let [arrivals, departures] = self.hub.changes(request.word())?;
         if [arrivals, departures] == [came, went] {
             let port = request.keep(0)?;
-            super::Service::watch(self, request.word(), Watcher { events: ANY_CHANGE, bits, port })?;
+            super::Service::watch(self, request.word(), Watcher { events: ANY_CHANGE, teller: Teller::Port(port, bits) })?;
         }
         expect::Output { events: ready, arrivals, departures }.now()
+    }
+
+    fn board(&mut self, request: &mut Request<'_>, bits: u64, _: Reference) -> HandlerResult<board::Output> {
+        self.make_board(request, bits)?.now()
+    }
+
+    fn enroll(&mut self, request: &mut Request<'_>, board: u64, id: u64, events: u64, came: u64, went: u64) -> HandlerResult<enroll::Output> {
+        self.enroll_end(request.word(), (board, id), events, [came, went])?.now()
+    }
+
+    fn told(&mut self, request: &mut Request<'_>) -> HandlerResult<told::Output> {
+        self.fetch_told(request)?.now()
     }
 
     fn share(&mut self, request: &mut Request<'_>, way: u64) -> HandlerResult<share::Output> {
@@ -450,7 +426,7 @@ impl file::Server for Service {
         let ready = self.hub.events(request.word())? & (events | POLLERR | POLLHUP);
         if ready == 0 {
             let port = request.keep(0)?;
-            super::Service::watch(self, request.word(), Watcher { events: events & !(1 << 63), bits, port })?;
+            super::Service::watch(self, request.word(), Watcher { events: events & !(1 << 63), teller: Teller::Port(port, bits) })?;
         }
         watch::Output { events: ready }.now()
     }

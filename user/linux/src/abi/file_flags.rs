@@ -41,6 +41,8 @@ pub const PAIR: u32 = 1 << 24;
 pub const MASTER: u32 = 1 << 25;
 /// Mode bit that Linux does not have: the file is a message queue.
 pub const MAILBOX: u32 = 1 << 26;
+/// Bit of a mode in an inheritance: the file may be served by anybody.
+pub const FOREIGN: u32 = 1 << 27;
 /// The descriptor that stands for the current directory.
 pub const AT_FDCWD: i32 = -100;
 /// Flag: an empty path means the descriptor itself.

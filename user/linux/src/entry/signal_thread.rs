@@ -6,11 +6,12 @@ use crate::abi::signal_numbers::{SIGKILL, SIGSEGV};
 use crate::operations::due_timers;
 use crate::operations::files::file_signals;
 use crate::operations::files::queue_events;
+use crate::operations::files::quiet_files;
 use crate::operations::grow_stack;
 use crate::operations::user_faults::{self, Outcome};
 use crate::process::{Process, lock};
 use crate::process::end::end_by_signal;
-use crate::process::signal_thread::{SETTLE, SIGNALS};
+use crate::process::signal_thread::{BOARD, SETTLE, SIGNALS};
 use crate::raw::guarded_touch;
 use crate::raw::thread_position::{Place, place, signal_entry};
 use crate::state::files::watch::FILES;
@@ -62,6 +63,9 @@ fn notified(bits: u64) {
             process.watches.notified(bits);
             file_signals::tell_owners(process);
             process.pipe_changed();
+        }
+        if bits & BOARD != 0 {
+            quiet_files::read_board(process);
         }
         if bits & SETTLE != 0 {
             process.watches.answer();

@@ -2,6 +2,7 @@
 //! an [`Inheritance`].
 
 use crate::abi::errno::Errno;
+use crate::abi::file_flags::FOREIGN;
 use crate::abi::fork_record::{self, Copy, Descriptor, File, Inheritance, Member, STATE, area};
 use crate::abi::registers::Frame;
 use crate::operations::files::in_process_io;
@@ -119,7 +120,8 @@ impl ForkState {
         let [reference] = self.references_of([reference.map(OwnedReference::handle)])?;
         let path = if stream.is_none() && reference.is_none() { made_here(file) } else { Some((opened_by(file)?, 0)) };
         let Some((path, position)) = path else { return Ok(None) };
-        fallible::push(&mut self.data.files, File { stream, reference, mode: file.mode.get(), flags: file.flags.get(), path, position })?;
+        let mode = file.mode.get() | if file.watch.get().is_foreign { FOREIGN } else { 0 };
+        fallible::push(&mut self.data.files, File { stream, reference, mode, flags: file.flags.get(), path, position })?;
         let number = self.data.files.len() as u64 - 1;
         if is_set(file) {
             fallible::push(&mut self.sets, (number, file.clone()))?;

@@ -2,7 +2,7 @@
 //! environment.
 
 use crate::abi::errno::{EINVAL, ENOMEM, ENOSYS, Errno};
-use crate::abi::file_flags::CURRENT;
+use crate::abi::file_flags::{CURRENT, FOREIGN};
 use crate::abi::fork_record::{self, Copy, File, Inheritance};
 use crate::abi::fork_record::area::{self, Sharing};
 use crate::abi::signal_info::{Info, LAST};
@@ -21,6 +21,7 @@ use crate::state::files::epoll_set::{Entry, Set};
 use crate::state::files::in_process_file::{FileTimer, InProcessFile};
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::proc_node::{Node, Shown, Target};
+use crate::state::files::watch::Watch;
 use crate::state::limits::{Limits, MAX_DESCRIPTORS};
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::{Area, Map};
@@ -294,7 +295,9 @@ fn open_file(file: &File, given: &mut Given) -> Result<Rc<OpenFile>, Errno> {
         }
         (None, None) => return Err(EINVAL),
     };
-    Ok(Rc::new(OpenFile::new(kind, file.mode, file.flags)))
+    let open = OpenFile::new(kind, file.mode & !FOREIGN, file.flags);
+    open.watch.set(Watch { is_foreign: file.mode & FOREIGN != 0, ..Watch::default() });
+    Ok(Rc::new(open))
 }
 
 /// The process is a child that was made by `fork`: it has the segments too. Those that are gone

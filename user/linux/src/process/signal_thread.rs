@@ -17,6 +17,8 @@ use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference};
 pub const SIGNALS: u64 = 1;
 /// Bit: a timer was set that comes before all others.
 const TIMERS: u64 = 2;
+/// Bit: the board has something to tell.
+pub const BOARD: u64 = 16;
 /// Bit: a thread wants to know when all that came before was seen to.
 pub const SETTLE: u64 = 8;
 

@@ -10,9 +10,9 @@ use crate::abi::poll_events::{POLLERR, POLLHUP, POLLIN, POLLOUT};
 use crate::abi::registers::Frame;
 use crate::calls::files::poll;
 use crate::operations::files::quiet_files;
-use crate::operations::files::readiness::{self, FLAGS, FOR_EVER, ONE_SHOT, look, with_set};
+use crate::operations::files::readiness::{self, FOR_EVER, ONE_SHOT, look, with_set};
 use crate::process::Process;
-use crate::state::files::epoll_set::{Entry, Set};
+use crate::state::files::epoll_set::{Entry, FLAGS, Set};
 use crate::state::files::in_process_file::InProcessFile;
 use crate::state::files::open_file::{Kind, OpenFile};
 use alloc::rc::Rc;
@@ -45,7 +45,7 @@ fn depth(file: &OpenFile, from: usize) -> usize {
     if from >= DEEPEST {
         return DEEPEST;
     }
-    let files = with_set(local, |set| set.entries().iter().filter_map(|entry| entry.file.upgrade()).collect::<Vec<_>>()).unwrap_or_default();
+    let files = with_set(local, |set| set.entries().filter_map(|entry| entry.file.upgrade()).collect::<Vec<_>>()).unwrap_or_default();
     1 + files.iter().map(|file| depth(file, from + 1)).max().unwrap_or(0)
 }
 
@@ -55,7 +55,7 @@ fn leads_to(inner: &Rc<OpenFile>, file: &Rc<OpenFile>, from: usize) -> bool {
         return true;
     }
     let Ok(local) = set_of(inner) else { return false };
-    let files = with_set(local, |set| set.entries().iter().filter_map(|entry| entry.file.upgrade()).collect::<Vec<_>>()).unwrap_or_default();
+    let files = with_set(local, |set| set.entries().filter_map(|entry| entry.file.upgrade()).collect::<Vec<_>>()).unwrap_or_default();
     files.iter().any(|next| set_of(next).is_ok() && leads_to(next, file, from + 1))
 }
 
@@ -94,7 +94,7 @@ pub fn epoll_ctl(process: &mut Process, frame: &mut Frame) -> Answer {
             (ADD, Some(_)) => return Err(EEXIST),
             (MODIFY | DELETE, None) => return Err(ENOENT),
             (MODIFY, Some(found)) if found.wanted & EXCLUSIVE != 0 => return Err(EINVAL),
-            (MODIFY, Some(found)) => *found = entry,
+            (MODIFY, Some(_)) => drop(set.replace(entry)),
             (DELETE, Some(_)) => drop(set.remove(descriptor, &file)),
             _ => return Err(EINVAL),
         }
@@ -111,34 +111,31 @@ fn read_event(process: &Process, address: u64) -> Result<(u64, u64), Errno> {
     Ok((part(0, 4), part(4, RECORD)))
 }
 
-/// Finds the next entry, `step` entries behind `start`, whose file is to be looked at, and marks
-/// it; its place, too. Places follow each other in a ring.
-fn next_loud(process: &mut Process, set: &mut Set, start: usize, step: &mut usize) -> Option<(usize, Entry)> {
-    loop {
-        let size = set.entries().len();
-        let start = start.min(size);
-        let place = if start + *step < size { start + *step } else { start + *step - size };
-        let end = if start + *step < size { size } else { start };
-        let run = set.entries().get(place..end).filter(|run| *step < size && !run.is_empty())?;
-        let passed = quiet_files::quiet_ones(process, run);
-        *step += passed;
-        let Some(entry) = set.at(place + passed).filter(|_| place + passed < end) else { continue };
-        *step += 1;
-        if !entry.is_looked_at && entry.wanted & !FLAGS != 0 {
-            entry.is_looked_at = true;
-            return Some((place + passed, entry.clone()));
-        }
+/// Takes the next entry whose file is to be looked at, and marks it; `None`: another thread looks
+/// at it. What is closed goes.
+fn next_loud(set: &mut Set) -> Option<(usize, Entry)> {
+    let (place, entry) = set.next_loud()?;
+    if entry.file.strong_count() == 0 {
+        set.empty(place);
+        return None;
     }
+    (!core::mem::replace(&mut entry.is_looked_at, true)).then(|| (place, entry.clone()))
 }
 
-/// Looks at every file of a set once, and writes up to `most` records of those that are ready.
-/// While a server is asked, other threads may change the set and wait at it.
+/// Looks once at every file of a set that may have something, and writes up to `most` records of
+/// those that are ready. While a server is asked, other threads may change the set and wait at it.
 fn collect(process: &mut Process, local: &RefCell<InProcessFile>, events: u64, most: u64) -> Answer {
-    let (start, look_number) = with_set(local, |set| (set.start.min(set.entries().len()), set.next_serial()))?;
+    let (loud, look_number) = with_set(local, |set| {
+        quiet_files::shelve(process, set);
+        (set.loud_count(), set.next_serial())
+    })?;
     let mut count = 0;
-    let mut step = 0;
-    while count < most {
-        let Some((place, mut entry)) = with_set(local, |set| next_loud(process, set, start, &mut step))? else { break };
+    for _ in 0..loud {
+        if count == most {
+            break;
+        }
+        // Each goes behind the others, so that all have their turn.
+        let Some((place, mut entry)) = with_set(local, next_loud)? else { continue };
         let Some(file) = entry.file.upgrade() else { continue };
         let before = entry.clone();
         let (ready, news) = look(process, &file, &mut entry);
@@ -162,8 +159,6 @@ fn collect(process: &mut Process, local: &RefCell<InProcessFile>, events: u64, m
             count += 1;
         }
     }
-    // Those that were told of go behind the others, so that all have their turn.
-    with_set(local, |set| if count == most { set.start = (start + step) % set.entries().len().max(1) })?;
     Ok(count)
 }
 
@@ -176,7 +171,7 @@ fn wait(process: &mut Process, arguments: [u64; 3], timeout: u64) -> Answer {
     let file = process.descriptors.get(set)?;
     let local = set_of(&file)?;
     // As many as can be ready are asked for in the buffer; the rest of it is not looked at.
-    let members = with_set(local, |set| set.entries().len())? as u64;
+    let members = with_set(local, |set| set.len())? as u64;
     process.memory.writable(events, RECORD as u64 * most.min(members.max(1)))?;
     readiness::wait(process, timeout, |process| collect(process, local, events, most), |process| readiness::watch_set(process, local))
 }

@@ -9,7 +9,7 @@ use crate::operations::files::pidfd;
 use crate::operations::files::quiet_files;
 use crate::operations::user_faults;
 use crate::process::Process;
-use crate::state::files::epoll_set::{Entry, Set};
+use crate::state::files::epoll_set::{Entry, FLAGS, Set};
 use crate::state::files::in_process_file::InProcessFile;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::pipe::Side;
@@ -47,6 +47,14 @@ pub fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
             return 0;
         }
         let Ok(target) = open.reference() else { return POLLERR };
+        if let Some(now) = quiet_files::enroll(process, open, events, None) {
+            return now.events & (events | ALWAYS);
+        }
+        if open.counts_changes() {
+            // One of many that are asked each for itself, until there is a board.
+            let me = process.me();
+            me.quiet = me.quiet.saturating_add(1);
+        }
         return process.unlocked(|| file::poll(target, events)).map_or(POLLERR, |reply| reply.events & (events | ALWAYS));
     };
     match end.side() {
@@ -82,31 +90,44 @@ impl Watched {
 /// Has `ask` tell a file's server to notify these bits, unless it still has a watch of all these
 /// events. `changes` are what edges are told from.
 pub fn watch_with(process: &mut Process, open: &OpenFile, (events, changes): (u64, Option<[u64; 2]>), ask: impl FnOnce(&mut Process, Reference, Reference, u64) -> Result<bool, Errno>) -> Watched {
-    let watch = process.watches.of(open);
-    let count = process.watches.count(watch);
-    if process.watches.holds(watch, events, changes) {
+    if process.watches.holds(open.watch.get(), events, changes) {
         return Watched::NOTHING;
     }
+    if open.counts_changes()
+        && quiet_files::need_board(process)
+        && let Some(now) = quiet_files::enroll(process, open, events, changes)
+    {
+        let is_ready = changes.map_or(now.events != 0, |changes| changes != [now.arrivals, now.departures]);
+        return Watched { is_complete: true, is_ready };
+    }
+    let watch = Watch { is_on_board: false, ..process.watches.of(&open.watch) };
+    let count = process.watches.count(watch);
     let Ok(agent) = process.need_agent() else { return Watched::UNKNOWN };
     let Ok(target) = open.reference() else { return Watched::NOTHING };
     let Ok(is_ready) = ask(process, target, agent, watch.bits()) else { return Watched::UNKNOWN };
     if !is_ready {
-        open.watch.set(Watch { events, notified: count, changes, ..watch });
+        quiet_files::replace_watch(process, open, Watch { events, notified: count, changes, ..watch });
     }
     Watched { is_complete: true, is_ready }
 }
 
 /// Returns true if any file of an epoll set is ready.
 pub fn any_ready(process: &mut Process, local: &RefCell<InProcessFile>) -> bool {
-    let entries = with_set(local, |set| set.entries().to_vec()).unwrap_or_default();
-    entries.iter().any(|entry| entry.file.upgrade().is_some_and(|file| ready(process, &file, (entry.wanted & !FLAGS) | ALWAYS) != 0))
+    let entries = with_set(local, |set| {
+        quiet_files::shelve(process, set);
+        set.loud().cloned().collect::<Vec<_>>()
+    });
+    entries.unwrap_or_default().iter().any(|entry| entry.file.upgrade().is_some_and(|file| ready(process, &file, (entry.wanted & !FLAGS) | ALWAYS) != 0))
 }
 
 /// Has the agent told when a file of a set may be ready; other files inside the process tell
 /// themselves.
 pub fn watch_set(process: &mut Process, local: &RefCell<InProcessFile>) -> Watched {
-    let entries = match &*local.borrow() {
-        InProcessFile::Set(set) => set.entries().iter().filter(|entry| !quiet_files::is_watched(process, entry)).cloned().collect::<Vec<_>>(),
+    let entries = match &mut *local.borrow_mut() {
+        InProcessFile::Set(set) => {
+            set.wake(&process.watches);
+            set.loud().filter(|entry| !quiet_files::is_watched(process, entry)).cloned().collect::<Vec<_>>()
+        }
         _ => return Watched::NOTHING,
     };
     let wanted = entries.iter().filter(|entry| entry.wanted & !FLAGS != 0);
@@ -184,7 +205,7 @@ pub fn watch_all(process: &mut Process, count: u64, look: impl Fn(&Process, u64)
 pub fn wait(process: &mut Process, timeout: u64, mut check: impl FnMut(&mut Process) -> Answer, mut watch: impl FnMut(&mut Process) -> Watched) -> Answer {
     // Who does not wait is to see all that was done before, also where monitors hand notifications
     // on, which takes them a while.
-    let knows = timeout != 0 && quiet_files::settle(process);
+    let knows = quiet_files::settle(process, timeout != 0);
     let mut count = quiet_files::looking(process, knows, &mut check)?;
     if count != 0 || timeout == 0 {
         return Ok(count);
@@ -200,7 +221,7 @@ pub fn wait(process: &mut Process, timeout: u64, mut check: impl FnMut(&mut Proc
         process.me().awaits_pipe = false;
         let left = left?;
         // What the agent counts later has come during this call, too.
-        count = quiet_files::looking(process, true, &mut check)?;
+        count = quiet_files::looking(process, [true; 2], &mut check)?;
         if count != 0 || left == 0 {
             return Ok(count);
         }
@@ -260,8 +281,6 @@ pub fn wait_for_one(process: &mut Process, file: &OpenFile, event: u64, limit: u
     wait(process, limit, check, |process| watch(process, file, event)).map(|count| count != 0)
 }
 
-/// Flags that are not events.
-pub const FLAGS: u64 = 0xf << 28;
 const DEPARTURES: u64 = POLLOUT | 0x100;
 /// Events of which something that comes is news: `POLLIN POLLPRI POLLRDNORM POLLRDHUP`; and those
 /// of which room is.
@@ -277,6 +296,15 @@ pub fn with_set<R>(local: &RefCell<InProcessFile>, work: impl FnOnce(&mut Set) -
     }
 }
 
+/// Asks a file that counts changes for its events and counts. If these are the `known` ones, the
+/// board tells of the next change.
+fn look_at_changes(process: &mut Process, file: &OpenFile, wanted: u64, known: [u64; 2]) -> Option<channel::look::Reply> {
+    if let Some(now) = quiet_files::enroll(process, file, wanted | EDGE, Some(known)) {
+        return Some(channel::look::Reply { events: now.events & (wanted | ALWAYS), arrivals: now.arrivals, departures: now.departures });
+    }
+    file.reference().ok().and_then(|target| channel::look(target, wanted).ok())
+}
+
 /// Returns the events of a file in an epoll set, and those of them to report.
 pub fn look(process: &mut Process, file: &OpenFile, entry: &mut Entry) -> (u64, u64) {
     let wanted = entry.wanted & !FLAGS;
@@ -286,7 +314,7 @@ pub fn look(process: &mut Process, file: &OpenFile, entry: &mut Entry) -> (u64, 
     if entry.wanted & EDGE != 0
         && !file.options.get().has_failed()
         && file.counts_changes()
-        && let Ok(now) = file.reference().and_then(|target| channel::look(target, wanted))
+        && let Some(now) = look_at_changes(process, file, wanted, entry.changes)
     {
         let before = core::mem::replace(&mut entry.changes, [now.arrivals, now.departures]);
         let came = if now.arrivals != before[0] && wanted & ARRIVALS != 0 { now.events } else { 0 };

@@ -3,9 +3,10 @@
 //! kind of file it is.
 
 use crate::abi::errno::{EBADF, EINVAL, EPERM, Errno};
-use crate::abi::file_flags::{O_ACCESS, O_APPEND, O_NONBLOCK, O_PATH};
+use crate::abi::file_flags::{FOREIGN, O_ACCESS, O_APPEND, O_NONBLOCK, O_PATH};
 use crate::process::Process;
 use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::files::watch::Watch;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_sys::OwnedReference;
@@ -92,7 +93,10 @@ pub fn record(file: &OpenFile) -> [u8; RECORD] {
 pub fn open_file(reference: OwnedReference, record: &[u8]) -> OpenFile {
     let word = |at: usize| record.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
     let known = O_ACCESS | O_NONBLOCK | O_APPEND | O_PATH;
-    OpenFile::new(Kind::Remote(reference), word(0), word(4) & known)
+    let file = OpenFile::new(Kind::Remote(reference), word(0) & !FOREIGN, word(4) & known);
+    // Whoever sent it may serve it.
+    file.watch.set(Watch { is_foreign: true, ..Watch::default() });
+    file
 }
 
 /// Buffer for ancillary data that a program receives.

@@ -50,6 +50,8 @@ pub struct Thread {
     pub quiet: u32,
     /// Set while such a file is known to have nothing: the agent has counted all that was told.
     pub knows_quiet: bool,
+    /// Set while the thread may take files for quiet of which the board has not told.
+    pub knows_board: bool,
     /// The page of the program's that it waits for, as a user-fault file is told.
     pub awaits_page: Option<AwaitedPage>,
     /// Faults of the thread at pages that are there.
@@ -90,6 +92,7 @@ impl Thread {
             awaits_pipe: false,
             quiet: 0,
             knows_quiet: false,
+            knows_board: false,
             awaits_page: None,
             late: Late::default(),
             trap: [0; 2],
