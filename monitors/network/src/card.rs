@@ -58,12 +58,14 @@ pub struct Card {
     clock: Clock,
     /// Frames may have come.
     is_called: bool,
+    /// Time at which something is due, though nobody calls.
+    due: Option<u64>,
 }
 
 impl Card {
     /// The protocols over a card.
     pub fn new(card: OwnedReference, stack: Stack, clock: Clock) -> Card {
-        Card { card: Some(card), stack, clock, is_called: true }
+        Card { card: Some(card), stack, clock, is_called: true, due: Some(0) }
     }
 
     /// Takes the frames that have come.
@@ -119,7 +121,8 @@ impl InnerEnds for Card {
             self.stack.leaving().clear();
         }
         let held = if self.stack.leaving().is_empty() { FOREVER } else { HELD };
-        let due = self.stack.patience(self.clock.now()).map_or(FOREVER, |due| due.max(1));
+        let now = self.clock.now();
+        let due = self.due.map_or(FOREVER, |due| due.saturating_sub(now).max(1));
         // 0 stands for no limit.
         match (held, due) {
             (FOREVER, due) => due,
@@ -133,10 +136,17 @@ impl InnerEnds for Card {
     }
 
     fn turn(&mut self, hub: &mut Hub<OwnedReference>, touched: &BTreeSet<u64>) {
+        let now = self.clock.now();
+        // Most messages are about sockets of this machine alone.
+        let is_idle = !self.is_called && touched.is_empty() && !hub.wants_outside() && self.stack.leaving().is_empty();
+        if is_idle && self.due.is_none_or(|due| now < due) {
+            return;
+        }
         self.stack.set_room(nacre_rt::heap::has_room(ROOM));
         self.receive(hub);
-        self.stack.turn(hub, touched, self.clock.now());
+        self.stack.turn(hub, touched, now);
         self.send();
+        self.due = self.stack.patience(now).map(|due| now.saturating_add(due));
         CONNECTIONS.store(self.stack.connections() as u64, Ordering::Relaxed);
     }
 }

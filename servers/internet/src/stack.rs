@@ -4,7 +4,7 @@
 use crate::arrivals::{Purpose, purpose};
 use crate::card::Card;
 use crate::datagrams::Datagrams;
-use crate::streams::Streams;
+use crate::streams::{SECOND, Streams};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
@@ -97,8 +97,10 @@ impl Stack {
     /// Returns the nanoseconds after which something is due, if nothing happens before; `None`:
     /// nothing is.
     pub fn patience(&mut self, now: u64) -> Option<u64> {
-        let delay = self.interface.poll_delay(instant(now), &self.sockets)?;
-        Some(delay.total_micros().saturating_mul(1000))
+        let delay = self.interface.poll_delay(instant(now), &self.sockets).map(|delay| delay.total_micros().saturating_mul(1000));
+        // While there are connections all are looked at once a second.
+        let look = (self.connections() > 0).then_some(SECOND);
+        delay.into_iter().chain(look).min()
     }
 
     /// Says whether there is memory for one more connection.

@@ -22,7 +22,8 @@ const MAX_HALF: usize = 128;
 const ASKING: u64 = 60;
 const ASKED: u64 = 20;
 const CLOSING: u64 = 60;
-const SECOND: u64 = 1_000_000_000;
+/// Nanoseconds of a second.
+pub const SECOND: u64 = 1_000_000_000;
 /// Time in which an answer may come that carries the acknowledgement, too.
 const ACK_DELAY: Duration = Duration::from_millis(5);
 /// Bytes that are moved at once.

@@ -145,6 +145,11 @@ impl<R> Hub<R> {
         }
     }
 
+    /// Returns true if somebody wants a connection to the outside, or a datagram is to go there.
+    pub fn wants_outside(&self) -> bool {
+        !self.outside.wanted.is_empty() || !self.outside.datagrams.is_empty()
+    }
+
     /// The next end that wants a connection to the outside.
     pub fn next_wanted(&mut self) -> Option<Wanted> {
         loop {
