@@ -74,7 +74,10 @@ impl Manager {
         let body = self.bodies.get_mut(&pid).ok_or(Errno::ESRCH)?;
         // Below another manager it is that one's account.
         if body.network.is_none() {
-            body.network = channel::account(shared).ok().map(|made| made.channels);
+            body.network = match channel::account(shared) {
+                Err(Errno::EPERM) => None,
+                made => Some(made?.channels),
+            };
         }
         Ok(body.network.as_ref().map_or(shared, OwnedReference::handle))
     }

@@ -47,6 +47,8 @@ const ACCOUNT: u64 = 1 << 62;
 fn is_service(word: u64) -> bool {
     word == SERVICE || word & ACCOUNT != 0
 }
+/// Maximum number of accounts.
+const MAX_ACCOUNTS: usize = 8192;
 /// Maximum number of threads that wait at an end.
 const MAX_WAITING: usize = 64;
 /// Maximum number of ports that watch an end.
@@ -293,6 +295,9 @@ impl Service {
 
     /// A port for one more process, which makes ends on an account of its own.
     fn add_account(&mut self) -> Result<OwnedReference, Errno> {
+        if self.accounts.len() >= MAX_ACCOUNTS {
+            return Err(Errno::ENFILE);
+        }
         let word = ACCOUNT | self.hub.key();
         let port = OwnedPort::new(word, self.set.handle())?;
         let reference = port.new_reference(REFERENCE_USE)?;

@@ -92,13 +92,30 @@ impl<R> Hub<R> {
         }
     }
 
+    /// Checks that a socket of ours is found by a name: one that is for the machine alone is not
+    /// found by the machine's address outside.
+    pub(super) fn check_found(&self, target: u64, name: &[u8]) -> Result<(), Errno> {
+        let is_outer = InternetName::read(name).is_some_and(|name| !name.is_of_machine());
+        let is_inner = InternetName::read(&self.end(target)?.name).is_some_and(|name| name.address[0] == 127);
+        if is_outer && is_inner { Err(Errno::ECONNREFUSED) } else { Ok(()) }
+    }
+
+    /// The name that an end is seen by where it has sent something.
+    pub(super) fn own_name(&self, end: &End<R>) -> Vec<u8> {
+        match (InternetName::read(&end.name), self.outside.own) {
+            (Some(parts), Some(own)) if end.stage == Stage::Outside => InternetName { address: own, ..parts }.bytes(),
+            _ => end.name.clone(),
+        }
+    }
+
     /// Checks that a socket of this kind can have the name and be found by the key: an address is
     /// the machine's own, or any, and who is found at a port has that port.
     pub(super) fn check_own(&self, kind: u64, found_by: &[u8], name: &[u8]) -> Result<(), Errno> {
         let (key, name) = (InternetName::read(found_by), InternetName::read(name));
         match (key, name) {
             (None, None) => Ok(()),
-            (Some(key), Some(name)) if (key.version, key.kind, key.port) != (name.version, name.kind, name.port) || u64::from(name.kind) != kind => Err(Errno::EINVAL),
+            (Some(key), Some(name)) if key != (InternetName { address: InternetName::LOOPBACK, ..name }) || u64::from(name.kind) != kind => Err(Errno::EINVAL),
+            (None, Some(_)) => Err(Errno::EINVAL),
             (_, Some(name)) if name.is_of_machine() || Some(name.address) == self.outside.own => Ok(()),
             (_, Some(_)) => Err(Errno::EADDRNOTAVAIL),
             (Some(_), None) => Err(Errno::EINVAL),
@@ -107,9 +124,12 @@ impl<R> Hub<R> {
 
     /// Connects an end to the outside; false: it has to wait.
     pub(super) fn connect_outside(&mut self, key: u64, name: &[u8]) -> Result<bool, Errno> {
-        let own = self.outside.own.ok_or(Errno::ENETUNREACH)?;
         let end = self.end_mut(key)?;
-        let parts = InternetName::read(&end.name).ok_or(Errno::EINVAL)?;
+        InternetName::read(&end.name).ok_or(Errno::EINVAL)?;
+        // Whoever judges names goes by the kind that they tell.
+        if InternetName::read(name).is_none_or(|to| u64::from(to.kind) != end.kind) {
+            return Err(Errno::EPROTOTYPE);
+        }
         match (end.kind, &end.stage) {
             (_, Stage::Listening(..)) => return Err(Errno::EINVAL),
             (SOCK_STREAM, Stage::Connecting) => return Ok(false),
@@ -117,7 +137,6 @@ impl<R> Hub<R> {
             (SOCK_STREAM, _) => return Err(Errno::EISCONN),
             _ => {
                 (end.stage, end.peer_name) = (Stage::Outside, name.to_vec());
-                end.name = InternetName { address: own, ..parts }.bytes();
                 return Ok(true);
             }
         }
@@ -192,8 +211,11 @@ impl<R> Hub<R> {
         let found = [INTERNET, INTERNET_BOTH].into_iter().find_map(|version| {
             self.names.get(&InternetName { version, kind: kind as u8, address: InternetName::LOOPBACK, port }.bytes())
         })?;
-        let name = InternetName::read(&self.ends.get(found)?.name)?;
-        (name.address == InternetName::ANY || Some(name.address) == self.outside.own).then_some(*found)
+        let end = self.ends.get(found)?;
+        let name = InternetName::read(&end.name)?;
+        // One that asked somebody outside hears the answer, whatever address it has itself.
+        let is_seen = name.address == InternetName::ANY || Some(name.address) == self.outside.own || end.stage == Stage::Outside;
+        is_seen.then_some(*found)
     }
 
     /// Returns true if the outside finds a socket of datagrams at a port.
@@ -248,6 +270,9 @@ impl<R> Hub<R> {
             SOCK_DGRAM if name.is_empty() && end.stage == Stage::Outside => InternetName::read(&end.peer_name),
             _ => return Ok(None),
         };
+        if found.is_some_and(|to| u64::from(to.kind) != SOCK_DGRAM) {
+            return Err(Errno::EPROTOTYPE);
+        }
         if end.is_mute { Err(Errno::EPIPE) } else { Ok(found) }
     }
 

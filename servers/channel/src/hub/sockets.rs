@@ -119,6 +119,7 @@ impl<R> Hub<R> {
         }
         let Some(found_by) = self.local_name(name)? else { return self.connect_outside(key, name) };
         let target = *self.names.get(&found_by).ok_or(Errno::ECONNREFUSED)?;
+        self.check_found(target, name)?;
         let listener = self.end(target)?;
         if listener.kind != kind {
             return Err(Errno::EPROTOTYPE);
@@ -278,8 +279,9 @@ impl<R> Hub<R> {
         if name.is_empty() {
             return if let Stage::Connected(peer) = self.end(key)?.stage { Ok(peer) } else { Err(Errno::ENOTCONN) };
         }
-        let name = self.local_name(name)?.ok_or(Errno::EIO)?;
-        let other = *self.names.get(&name).ok_or(Errno::ECONNREFUSED)?;
+        let found_by = self.local_name(name)?.ok_or(Errno::EIO)?;
+        let other = *self.names.get(&found_by).ok_or(Errno::ECONNREFUSED)?;
+        self.check_found(other, name)?;
         if self.end(other)?.kind != SOCK_DGRAM {
             return Err(Errno::EPROTOTYPE);
         }
@@ -302,7 +304,7 @@ impl<R> Hub<R> {
             return Err(Errno::ENOTSOCK);
         }
         match end.stage {
-            _ if which == END_OWN => Ok(end.name.clone()),
+            _ if which == END_OWN => Ok(self.own_name(end)),
             Stage::Connected(_) | Stage::Outside => Ok(end.peer_name.clone()),
             _ => Err(Errno::ENOTCONN),
         }
