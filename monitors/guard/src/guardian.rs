@@ -324,7 +324,8 @@ impl Interposer for Guardian {
         };
         let is_parent = subject.kind == Kind::Parent;
         let reached = if subject.name == NETWORK { None } else { self.made.lock().subject(label, words, false) };
-        let name = reached.unwrap_or(&subject.name);
+        let is_strange = subject.name == NETWORK && network::reaches_others(label);
+        let name = if is_strange { network::STRANGE } else { reached.unwrap_or(&subject.name) };
         let may_lock = !reach::locks_alone(label, words) || self.policy.decide(file::write::LABEL, name).allowed;
         if label == parent::exit::LABEL && is_parent {
             self.explain(words[0]);

@@ -4,11 +4,11 @@
 use crate::subject::NETWORK;
 use alloc::format;
 use alloc::vec::Vec;
-use nacre_proto::channel::{InternetName, bind, connect, send};
+use nacre_proto::channel::{InternetName, bind, connect, fifo, send, terminal_open, terminal_set_mode, terminal_set_owner, terminal_set_times, terminal_status};
 use nacre_proto::flags::SOCK_STREAM;
 
 /// Subject of a name that is no address.
-const STRANGE: &[u8] = b"address";
+pub const STRANGE: &[u8] = b"address";
 
 fn address(name: &[u8]) -> Vec<u8> {
     let Some(InternetName { kind, address, port, .. }) = InternetName::read(name) else { return STRANGE.to_vec() };
@@ -20,11 +20,19 @@ fn address(name: &[u8]) -> Vec<u8> {
     .into_bytes()
 }
 
+/// Returns true for requests to the service that find what others made there and that is no socket.
+pub fn reaches_others(label: u32) -> bool {
+    [fifo::LABEL, terminal_open::LABEL, terminal_status::LABEL, terminal_set_mode::LABEL, terminal_set_owner::LABEL, terminal_set_times::LABEL].contains(&label)
+}
+
 /// The subject of a request to the service `network` or to what the child has there; `None`: it
 /// goes to another object.
 pub fn subject(object: &[u8], label: u32, words: &[u64; 6], bytes: &[u8]) -> Option<Vec<u8>> {
     if object != NETWORK {
         return None;
+    }
+    if reaches_others(label) {
+        return Some(STRANGE.to_vec());
     }
     let part = |size: u64| usize::try_from(size).ok().and_then(|size| bytes.split_at_checked(size));
     Some(match label {
