@@ -16,6 +16,8 @@ use nacre_sys::{FOREVER, OwnedReference, Reference};
 
 /// Free memory below which there are no new connections.
 const ROOM: usize = 1 << 20;
+/// Number of times that the card is asked for frames before others have their turn.
+const MAX_ROUNDS: usize = 16;
 /// Time in nanoseconds to wait, at most, while the card takes no frame.
 const HELD: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
@@ -71,7 +73,10 @@ impl Card {
     /// Takes the frames that have come.
     fn receive(&mut self, hub: &Hub<OwnedReference>) {
         let mut bytes = vec![0; MAX_BYTES as usize];
-        while core::mem::take(&mut self.is_called) {
+        for _ in 0..MAX_ROUNDS {
+            if !core::mem::take(&mut self.is_called) {
+                return;
+            }
             let Some(card) = &self.card else { return };
             let received = match nic::receive(card.handle(), MAX_BYTES, &mut bytes[..]) {
                 Ok(reply) => bytes.get(..reply.frames).unwrap_or_default(),
@@ -146,7 +151,8 @@ impl InnerEnds for Card {
         self.receive(hub);
         self.stack.turn(hub, touched, now);
         self.send();
-        self.due = self.stack.patience(now).map(|due| now.saturating_add(due));
+        let has_more = self.is_called || self.stack.has_arrived();
+        self.due = if has_more { Some(now) } else { self.stack.patience(now).map(|due| now.saturating_add(due)) };
         CONNECTIONS.store(self.stack.connections() as u64, Ordering::Relaxed);
     }
 }

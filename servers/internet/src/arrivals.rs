@@ -15,6 +15,8 @@ pub enum Purpose {
         /// The other side asks for a connection.
         asks: bool,
     },
+    /// Nothing: it says that it comes from this machine, or from nobody.
+    Nobody,
     /// Bytes that come with the question for a connection: nobody has said yet how many may come,
     /// and the protocols count on that.
     TooEarly,
@@ -32,6 +34,10 @@ pub fn purpose(frame: &[u8], own: [u8; 4]) -> Option<Purpose> {
         return None;
     }
     let packet = Ipv4Packet::new_checked(frame.payload()).ok()?;
+    let from = packet.src_addr().octets();
+    if from == own || from[0] == 0 || from[0] == 127 {
+        return Some(Purpose::Nobody);
+    }
     // Of a packet in parts the first one alone tells the port.
     if packet.frag_offset() != 0 || packet.dst_addr().octets() != own {
         return None;

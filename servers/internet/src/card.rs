@@ -31,6 +31,11 @@ impl Card {
         }
     }
 
+    /// Returns true if frames have come that nobody has taken.
+    pub fn has_arrived(&self) -> bool {
+        !self.arrived.is_empty()
+    }
+
     /// The frames that are to be sent, in their order. Who sends one takes it away.
     pub fn leaving(&mut self) -> &mut VecDeque<Vec<u8>> {
         &mut self.leaving

@@ -19,6 +19,8 @@ pub struct Datagrams {
     ports: BTreeMap<u16, Port>,
     /// Number of uses so far.
     uses: u64,
+    /// There is no memory for one more.
+    pub is_short: bool,
 }
 
 /// A port.
@@ -47,6 +49,9 @@ impl Datagrams {
             && let Some(gone) = self.ports.remove(&oldest)
         {
             sockets.remove(gone.handle);
+        }
+        if self.is_short {
+            return;
         }
         let mut socket = Socket::new(buffer(), buffer());
         if socket.bind(port).is_ok() {

@@ -59,11 +59,16 @@ impl Stack {
                     return;
                 }
             }
-            Some(Purpose::TooEarly) => return,
+            Some(Purpose::TooEarly | Purpose::Nobody) => return,
             Some(Purpose::Datagram { port }) if hub.takes_datagrams(port) => self.datagrams.expect(&mut self.sockets, port),
             _ => {}
         }
         self.card.arrive(frame);
+    }
+
+    /// Returns true if frames have come that the protocols have not taken yet.
+    pub fn has_arrived(&self) -> bool {
+        self.card.has_arrived()
     }
 
     /// The frames that are to be sent. Who sends one takes it away.
@@ -105,7 +110,7 @@ impl Stack {
 
     /// Says whether there is memory for one more connection.
     pub fn set_room(&mut self, has_room: bool) {
-        self.streams.has_memory = has_room;
+        (self.streams.has_memory, self.datagrams.is_short) = (has_room, !has_room);
     }
 
     /// Returns the number of connections, with those that are on their way.

@@ -125,9 +125,11 @@ impl Streams {
             return true;
         }
         let is_over = |handle: &SocketHandle| matches!(sockets.get::<Socket<'_>>(*handle).state(), State::TimeWait | State::Closed);
-        let Some(place) = self.left.iter().position(is_over) else { return false };
+        // What our side has closed gives way, the oldest first, if nothing else does.
+        let orphan = (!self.left.is_empty()).then_some(0);
+        let Some(place) = self.left.iter().position(is_over).or(orphan) else { return false };
         sockets.remove(self.left.remove(place));
-        true
+        self.has_memory
     }
 
     /// Makes a socket for a connection that somebody asks for, if somebody listens at the port.
@@ -152,6 +154,10 @@ impl Streams {
     /// Asks for the connections that ends want.
     pub fn begin<R>(&mut self, interface: &mut Interface, sockets: &mut SocketSet<'static>, hub: &mut Hub<R>, now: u64) {
         while let Some(Wanted { end, port, to }) = hub.next_wanted() {
+            if self.by_sides.contains_key(&(to.0, to.1, port)) {
+                hub.refused(end, Errno::EADDRNOTAVAIL);
+                continue;
+            }
             if !self.make_room(sockets) {
                 hub.refused(end, Errno::ENOBUFS);
                 continue;
@@ -279,7 +285,7 @@ impl Stream {
     /// Returns true if our side has closed the connection for so long that it waits no more for the
     /// other.
     fn is_given_up<R>(&mut self, end: u64, hub: &Hub<R>, now: u64) -> bool {
-        if !self.has_all || !hub.is_alone(end) {
+        if !hub.is_alone(end) {
             return false;
         }
         now.saturating_sub(*self.closed.get_or_insert(now)) >= CLOSING * SECOND
@@ -315,6 +321,7 @@ impl Stream {
                 Ok(Some(received)) if !received.data.is_empty() => {
                     // There is room for all of it.
                     let _ = socket.send_slice(&received.data);
+                    self.closed = None;
                 }
                 _ => {
                     self.has_all = true;

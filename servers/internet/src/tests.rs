@@ -309,7 +309,49 @@ fn the_machines_own_address_leads_to_its_own_sockets() {
     let other = wire.socket(0, SOCK_STREAM, 40_001, InternetName::LOOPBACK);
     assert_eq!(wire.hub(0).connect(other, &both.bytes(), [0; 3]), Err(Errno::ECONNREFUSED));
     let far = wire.hub(0).socket(SOCK_STREAM, 0).unwrap();
-    assert_eq!(wire.hub(0).bind(far, &[], &name(SOCK_STREAM, address(9), 80)), Err(Errno::EADDRNOTAVAIL));
+    assert_eq!(wire.hub(0).bind(far, &name(SOCK_STREAM, InternetName::LOOPBACK, 80), &name(SOCK_STREAM, address(9), 80)), Err(Errno::EADDRNOTAVAIL));
+    for (key, own) in [(&b""[..], 80), (b"key", 80), (&name(SOCK_STREAM, InternetName::LOOPBACK, 81), 80), (&name(SOCK_STREAM, address(1), 80), 80)] {
+        assert_eq!(wire.hub(0).bind(far, key, &name(SOCK_STREAM, InternetName::ANY, own)), Err(Errno::EINVAL), "{key:?}");
+    }
+}
+
+#[test]
+fn a_name_of_another_kind_leads_nowhere() {
+    let mut wire = Wire::new(16);
+    let stream = wire.socket(1, SOCK_STREAM, 40_000, InternetName::LOOPBACK);
+    assert_eq!(wire.hub(1).connect(stream, &name(SOCK_DGRAM, address(1), 53), [0; 3]), Err(Errno::EPROTOTYPE));
+    let datagrams = wire.socket(1, SOCK_DGRAM, 40_000, InternetName::ANY);
+    assert_eq!(wire.hub(1).connect(datagrams, &name(SOCK_STREAM, address(1), 80), [0; 3]), Err(Errno::EPROTOTYPE));
+    let sending = Sending { to: name(SOCK_STREAM, address(1), 80), data: b"x".to_vec(), ..Sending::default() };
+    assert_eq!(wire.hub(1).send(datagrams, &sending, &mut alloc::vec::Vec::new()), Err(Errno::EPROTOTYPE));
+}
+
+#[test]
+fn what_is_for_the_machine_alone_is_not_found_by_its_address_outside() {
+    let mut wire = Wire::new(16);
+    let listener = wire.socket(0, SOCK_STREAM, 80, InternetName::LOOPBACK);
+    wire.hub(0).listen(listener, 8, [0; 3]).unwrap();
+    let client = wire.socket(0, SOCK_STREAM, 40_000, InternetName::LOOPBACK);
+    assert_eq!(wire.hub(0).connect(client, &name(SOCK_STREAM, address(1), 80), [0; 3]), Err(Errno::ECONNREFUSED));
+    assert_eq!(wire.hub(0).connect(client, &name(SOCK_STREAM, InternetName::LOOPBACK, 80), [0; 3]), Ok(true));
+}
+
+#[test]
+fn a_socket_of_the_machine_alone_hears_those_that_it_asked_and_nobody_afterwards() {
+    let mut wire = Wire::new(16);
+    let server = wire.socket(0, SOCK_DGRAM, 53, InternetName::ANY);
+    let client = wire.socket(1, SOCK_DGRAM, 40_000, InternetName::LOOPBACK);
+    wire.hub(1).connect(client, &name(SOCK_DGRAM, address(1), 53), [0; 3]).unwrap();
+    wire.send(1, client, b"question").unwrap();
+    wire.run(8);
+    let answer = Sending { to: name(SOCK_DGRAM, address(2), 40_000), data: b"answer".to_vec(), ..Sending::default() };
+    wire.hub(0).send(server, &answer, &mut alloc::vec::Vec::new()).unwrap();
+    wire.run(8);
+    assert_eq!(wire.receive(1, client), Ok(Some(b"answer".to_vec())));
+    wire.hub(1).connect(client, &[], [0; 3]).unwrap();
+    wire.hub(0).send(server, &answer, &mut alloc::vec::Vec::new()).unwrap();
+    wire.run(8);
+    assert_eq!(wire.receive(1, client), Ok(None));
 }
 
 #[test]
