@@ -15,7 +15,7 @@ pub enum Purpose {
         /// The other side asks for a connection.
         asks: bool,
     },
-    /// Nothing: it says that it comes from this machine, or from nobody.
+    /// Absence of one: it says that it comes from this machine, or from nobody.
     Nobody,
     /// Bytes that come with the question for a connection: nobody has said yet how many may come,
     /// and the protocols count on that.

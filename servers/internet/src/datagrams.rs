@@ -19,7 +19,7 @@ pub struct Datagrams {
     ports: BTreeMap<u16, Port>,
     /// Number of uses so far.
     uses: u64,
-    /// There is no memory for one more.
+    /// Set if there is no memory for one more.
     pub is_short: bool,
 }
 
