@@ -37,7 +37,7 @@ pub fn subject(object: &[u8], label: u32, words: &[u64; 6], bytes: &[u8]) -> Opt
     let part = |size: u64| usize::try_from(size).ok().and_then(|size| bytes.split_at_checked(size));
     Some(match label {
         connect::LABEL if !bytes.is_empty() => address(bytes),
-        // Behind the key, which the server compares with it; a name alone is a key, too.
+        // The name stands behind the key; the server refuses one that does not agree with it.
         bind::LABEL => part(words[0]).map_or(STRANGE.to_vec(), |(_, name)| address(name)),
         send::LABEL if words[1] != 0 => part(words[1]).map_or(STRANGE.to_vec(), |(name, _)| address(name)),
         _ => NETWORK.to_vec(),
