@@ -63,7 +63,7 @@ fn echo(port: usize) {
 fn send_back(from: Span<'_>, to: SpanMut<'_>) -> bool {
     let size = from.size();
     let message = Message::new(0, [0; 6]).with_bytes(from);
-    ipc::call(Reference(ECHO.load(Ordering::Relaxed)), &message, Buffers::new(to, &[]), FOREVER).is_ok_and(|reply| reply.bytes() == size)
+    ipc::call_in_place(Reference(ECHO.load(Ordering::Relaxed)), &message, Buffers::new(to, &[]), FOREVER).is_ok_and(|reply| reply.bytes() == size)
 }
 
 /// Does what comes to a port.
@@ -155,7 +155,7 @@ impl Copier {
         if hand.lost > MAX_LOST {
             return None;
         }
-        match ipc::call(hand.target.handle(), message, Buffers::new(to, &[]), PATIENCE) {
+        match ipc::call_in_place(hand.target.handle(), message, Buffers::new(to, &[]), PATIENCE) {
             Ok(reply) => (reply.label() == 0).then_some(reply.bytes()),
             Err(_) => {
                 let lost = hand.lost + 1;

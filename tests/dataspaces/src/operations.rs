@@ -26,6 +26,7 @@ const TESTS: &[(&str, Test)] = &[
     ("a copy in the other manager holds what was there", copy_across),
     ("a transfer keeps references and attachments", transfer),
     ("a manager goes below another and comes out again", below),
+    ("an answer comes whole though its page was never touched, or went", answers),
     ("delete ends attachments, and no others", delete),
     ("interrogate tells of both managers", interrogate),
     ("operations at the wrong object are refused", wrong_objects),
@@ -130,6 +131,20 @@ fn share_to_read(pool: Reference, manager: &[u8], _: &[u8]) -> Done {
     // Whoever only reads hands on no more than that, and attaches no more than that.
     let again = dataspace::share(reads.handle(), 0)?.dataspace;
     check(!Attached::new(again.handle(), ATTACH_READ)?.takes_bytes(3, |attached| attached.read(3).map(drop)) && own.read(3)? == 12)
+}
+
+/// The kernel drops bytes for pages that are missing; all other ways to receive lose none.
+fn answers(pool: Reference, manager: &[u8], _: &[u8]) -> Done {
+    for by_message in [true, false] {
+        let made = dataspace::create(pool, SIZE, manager)?;
+        let attached = Attached::new(made.dataspace.handle(), 0)?;
+        check(attached.receive_in_place(0) == Some(false))?;
+        // Below `--chaos` pages go between question and answer.
+        for round in 0..4 * PAGES {
+            check(attached.receive(round % PAGES, by_message) == Some(true))?;
+        }
+    }
+    Ok(())
 }
 
 fn share(pool: Reference, manager: &[u8], other: &[u8]) -> Done {

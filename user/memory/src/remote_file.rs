@@ -25,7 +25,7 @@ pub struct RemoteFile {
 
 fn ask(file: &OwnedReference, label: u32, words: [u64; 6], bytes: Span<'_>, buffer: SpanMut<'_>) -> Result<Received, Errno> {
     let message = Message { bytes, ..Message::new(label, words) };
-    let received = ipc::call(file.handle(), &message, Buffers { bytes: buffer, slots: &[] }, PATIENCE)?;
+    let received = ipc::call_in_place(file.handle(), &message, Buffers { bytes: buffer, slots: &[] }, PATIENCE)?;
     match received.label() {
         0 => Ok(received),
         label => Err(Errno(label)),

@@ -39,7 +39,10 @@ pub fn call(
     let message = Message { bytes, references, ..Message::new(label, words) };
     let result = exchange(target, &message, Buffers { bytes: buffer, slots });
     match &result {
-        Ok(received) if received.label() == 0 && received.references() == slots.len() => Ok(*received),
+        Ok(received) if received.label() == 0 && received.references() == slots.len() => {
+            landing::note(label, received);
+            Ok(*received)
+        }
         _ => Err(failure(result, slots)),
     }
 }
@@ -63,9 +66,9 @@ pub fn call_for_some(
 #[inline(always)]
 fn exchange(target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Status> {
     if buffers.bytes.is_empty() || !landing::is_needed() {
-        return ipc::call(target, message, buffers, FOREVER);
+        return ipc::call_in_place(target, message, buffers, FOREVER);
     }
-    landing::call(buffers, |buffers| ipc::call(target, message, buffers, FOREVER), |_, _| true)
+    landing::call(buffers, |buffers| ipc::call_in_place(target, message, buffers, FOREVER), |_, _| true)
 }
 
 /// The errno of what is no success; references that came all the same are destroyed.

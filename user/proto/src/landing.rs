@@ -1,25 +1,26 @@
-//! Where answers land while the memory that they are meant for may go.
+//! Where answers land while the memory that they are meant for may go: in the heap, which stays,
+//! for threads whose stacks are small or may go themselves.
 //!
-//! A reply never waits for its client's page: bytes that find it missing are lost. So a program
-//! that has pageable memory receives into its heap, which stays, and copies from there.
+//! Whoever calls by `ipc::call` has the same on the stack
+//! ([`nacre_sys::landing`]).
 
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicBool, Ordering};
 
 use nacre_sys::ipc::{Buffers, Received};
 use nacre_sys::{Code, Span, SpanMut, Status};
 
-static NEEDED: AtomicBool = AtomicBool::new(false);
+pub use nacre_sys::landing::{is_needed, need};
 
-/// Notes that some of this program's memory may go from now on.
-pub fn need() {
-    NEEDED.store(true, Ordering::Relaxed);
-}
+use crate::flags::SEGMENT_PAGEABLE;
+use crate::{dataspace, memory};
 
-/// Returns true if answers have to land elsewhere.
+/// Notes that memory may go, if an answer brings such memory: a pageable segment, or an attachment
+/// of a dataspace.
 #[inline(always)]
-pub fn is_needed() -> bool {
-    NEEDED.load(Ordering::Relaxed)
+pub(crate) fn note(label: u32, received: &Received) {
+    if label == memory::segment_create::LABEL && received.words[1] & SEGMENT_PAGEABLE != 0 || label == dataspace::attach::LABEL {
+        need();
+    }
 }
 
 /// Calls with a buffer that stays, then copies what came to where it is wanted, if `may_copy` says

@@ -6,13 +6,24 @@
 use nacre_abi::message::{FOR_CLIENT, WORDS};
 use nacre_abi::{Call, Status};
 
-use crate::{Reference, raw};
+use crate::{Reference, landing, raw};
 
 pub use crate::message::{Buffers, Message, Received};
 
-/// Sends a message to the port behind `target` and waits for the reply.
+/// Sends a message to the port behind `target` and waits for the reply, whose bytes come whole
+/// though pages of the buffer go meanwhile.
 #[inline(always)]
 pub fn call(target: Reference, message: &Message<'_>, buffers: Buffers<'_>, timeout: u64) -> Result<Received, Status> {
+    if !buffers.bytes.is_empty() && landing::is_needed() {
+        return landing::call(target, message, buffers, timeout);
+    }
+    call_in_place(target, message, buffers, timeout)
+}
+
+/// [`call`] whose reply the kernel writes straight to the buffer. If a page of that is missing when
+/// the reply comes, its bytes are lost (`BadAddress` about argument 9).
+#[inline(always)]
+pub fn call_in_place(target: Reference, message: &Message<'_>, buffers: Buffers<'_>, timeout: u64) -> Result<Received, Status> {
     raw::message(Call::IpcCall, target.0, message, buffers, timeout)
 }
 

@@ -13,6 +13,7 @@ pub mod clock;
 pub mod io;
 pub mod gate;
 pub mod ipc;
+pub mod landing;
 pub mod lock;
 pub mod memory;
 pub mod owned;

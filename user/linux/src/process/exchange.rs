@@ -48,11 +48,11 @@ impl Process {
             Some(_) if interruptible => self.landed(buffers, |process, buffers| process.call_unlocked(target, message, &buffers, nacre_sys::FOREVER)),
             Some(_) => self.landed(buffers, |process, buffers| {
                 process.set_answer(range(&buffers));
-                let result = process.unlocked(|| ipc::call(target, message, buffers, nacre_sys::FOREVER));
+                let result = process.unlocked(|| ipc::call_in_place(target, message, buffers, nacre_sys::FOREVER));
                 process.set_answer((0, 0));
                 result
             }),
-            None => self.landed(buffers, |_, buffers| ipc::call(target, message, buffers, nacre_sys::FOREVER)),
+            None => self.landed(buffers, |_, buffers| ipc::call_in_place(target, message, buffers, nacre_sys::FOREVER)),
         };
         self.received(result, waiting)
     }
@@ -63,7 +63,7 @@ impl Process {
         let waiting = buffers.slots;
         let result = match self.lock {
             Some(_) => self.landed(buffers, |process, buffers| process.call_unlocked(target, message, &buffers, timeout)),
-            None => self.landed(buffers, |_, buffers| ipc::call(target, message, buffers, timeout)),
+            None => self.landed(buffers, |_, buffers| ipc::call_in_place(target, message, buffers, timeout)),
         };
         self.received(result, waiting)
     }

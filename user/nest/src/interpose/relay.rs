@@ -436,7 +436,7 @@ impl<W: Interposer> Relay<W> {
 
     #[inline]
     fn send_on(&self, desk: &WorkerBuffers, original: Reference, message: &Message<'_>, patience: u64) -> Result<Received, Status> {
-        ipc::call(original, &message.for_client(), Buffers::new(room(desk.reply), &desk.reply_slots), patience)
+        ipc::call_in_place(original, &message.for_client(), Buffers::new(room(desk.reply), &desk.reply_slots), patience)
     }
 
     /// Takes the answer of the original, ready to be handed back.
