@@ -6,6 +6,7 @@
 extern crate alloc;
 
 mod count;
+mod file_copies;
 mod operations;
 
 use alloc::vec::Vec;
@@ -121,6 +122,7 @@ fn number(word: Option<&&[u8]>) -> Option<u64> {
 fn dataspaces(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     let done = match words[..] {
+        [b"files", path, manager, other] => Some(file_copies::run(path, manager, other)),
         [b"operations", manager, other] => Some(operations::run(manager, other)),
         [b"count", name, ..] => number(words.get(2)).zip(number(words.get(3))).map(|(pages, rounds)| match count::run(name, pages, rounds) {
             Ok(()) => 0,
@@ -132,7 +134,7 @@ fn dataspaces(arguments: &Arguments) -> i32 {
         _ => None,
     };
     done.unwrap_or_else(|| {
-        print(2, format_args!("Usage: dataspace-test operations MANAGER OTHER | dataspace-test count NAME PAGES ROUNDS\n"));
+        print(2, format_args!("Usage: dataspace-test operations MANAGER OTHER | dataspace-test files PATH MANAGER OTHER | dataspace-test count NAME PAGES ROUNDS\n"));
         USAGE
     })
 }

@@ -11,15 +11,16 @@ use std::rc::Rc;
 
 /// A file in memory.
 #[derive(Default)]
-struct Plain {
-    bytes: Vec<u8>,
+pub struct Plain {
+    /// Contents.
+    pub bytes: Vec<u8>,
     /// Writes fail.
     fails: bool,
 }
 
 /// A reference to a file, which others change, too.
 #[derive(Clone, Default)]
-struct Shared(Rc<RefCell<Plain>>);
+pub struct Shared(pub Rc<RefCell<Plain>>);
 
 impl Contents for Shared {
     fn size(&mut self) -> Result<u64, Failed> {

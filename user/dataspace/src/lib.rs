@@ -24,6 +24,8 @@ mod generations_model;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod origins_model;
+#[cfg(test)]
 mod spaces_model;
 
 pub use bank::{Bank, Counts, Trouble};

@@ -5,6 +5,7 @@
 //! of a snapshot goes as soon as nothing above lacks it. A snapshot with one dataspace left above
 //! it joins that one.
 
+mod origins;
 mod pins;
 mod saving;
 mod stacking;
@@ -187,6 +188,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
     /// Deletes a dataspace.
     pub fn delete(&mut self, space: u64) {
         self.drop_below(space);
+        self.orphan_copies(space);
         let counted = self.counted(space);
         let Some(node) = self.nodes.remove(&space) else { return };
         self.banks[node.manager].release(counted);
@@ -203,6 +205,10 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
     fn leave(&mut self, source: u64, space: u64) {
         let Some(node) = self.nodes.get_mut(&source) else { return };
         node.above.retain(|above| *above != space);
+        if self.is_origin(source) {
+            return;
+        }
+        let Some(node) = self.nodes.get(&source) else { return };
         match node.above[..] {
             [] => self.delete(source),
             // Where there is no room to join now, the snapshot stays as it is.
@@ -253,7 +259,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
 
     fn drop_if_unwanted(&mut self, source: u64, offset: u64) {
         let node = &self.nodes[&source];
-        if source + offset < node.end && !node.above.iter().any(|above| self.lacks(*above, offset)) {
+        if source + offset < node.end && !self.is_origin(source) && !node.above.iter().any(|above| self.lacks(*above, offset)) {
             // If it must stay for now, it goes with the snapshot.
             let _ = self.banks[node.manager].forget(source + offset..source + offset + 1);
         }
@@ -292,9 +298,12 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
     pub fn fault(&mut self, page: u64, written: bool) -> Result<(), Trouble> {
         let space = self.at(page).ok_or(Trouble::Lost)?;
         let node = &self.nodes[&space];
-        if !node.above.is_empty() {
-            return Err(Trouble::Lost);
+        match (node.above.is_empty(), self.is_origin(space)) {
+            (false, false) => return Err(Trouble::Lost),
+            (false, true) if written => self.give_copies(page..page + 1)?,
+            _ => {}
         }
+        let node = &self.nodes[&space];
         let (manager, has_source) = (node.manager, node.source.is_some());
         self.pay(space, page)?;
         let node = &self.nodes[&space];
@@ -334,6 +343,12 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         let count = self.pages(space).map(|pages| pages.end - pages.start).ok_or(Trouble::Lost)?;
         if self.manager(space).and_then(|manager| self.bank(manager)).is_some_and(Bank::has_homes) {
             // A snapshot takes the frames, which belong to the dataspace.
+            return Err(Trouble::Refused);
+        }
+        if self.is_origin(space) {
+            return self.copy_origin(space, manager);
+        }
+        if self.needs_origin(space) && self.bank(manager).is_some_and(|bank| bank.store().keeps_all()) {
             return Err(Trouble::Refused);
         }
         self.pay_whole(space)?;

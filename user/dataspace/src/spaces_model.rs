@@ -9,8 +9,10 @@ use crate::store::Compressed;
 use crate::{PAGE, Page, Store};
 use std::collections::BTreeMap;
 
-type AnyStore = Box<dyn Store>;
-type Tested = Spaces<Arrays, AnyStore, Any>;
+/// A store of any kind.
+pub type AnyStore = Box<dyn Store>;
+/// Dataspaces that are tested.
+pub type Tested = Spaces<Arrays, AnyStore, Any>;
 
 /// Paged and compressed memory, memory that stays, and memory in runs of frames.
 fn spaces(seed: u64) -> Tested {
@@ -21,7 +23,7 @@ fn spaces(seed: u64) -> Tested {
 }
 
 /// The frame in which a page is, as a program would reach it.
-fn reach(spaces: &mut Tested, page: u64, written: bool) -> Result<(usize, usize), Trouble> {
+pub fn reach(spaces: &mut Tested, page: u64, written: bool) -> Result<(usize, usize), Trouble> {
     let manager = spaces.manager(spaces.at(page).unwrap()).unwrap();
     for _ in 0..1000 {
         let bank = spaces.bank_mut(manager).unwrap();

@@ -128,6 +128,7 @@ impl Keeper {
         let moved = self.spaces.place(dataspace.space, manager, lower).map_err(errno);
         // Where it cannot be shown now, the next fault tries again.
         let _ = self.show(key);
+        self.end_waiting_files();
         moved
     }
 }
@@ -188,10 +189,16 @@ impl Server for Keeper {
 
     fn copy(&mut self, request: &mut Request<'_>, name: &[u8]) -> HandlerResult<copy::Output> {
         let dataspace = self.dataspace(request)?;
-        let (pool, space, from) = (dataspace.pool, dataspace.space, self.manager_of(dataspace)?);
+        let (space, from) = (dataspace.space, self.manager_of(dataspace)?);
+        // A file's dataspace counts in no pool.
+        let pool = self.files.pool(key(request.word())).unwrap_or(dataspace.pool);
         let manager = self.manager(name, from)?;
         self.check_supports(from, DATASPACE_COPY)?;
         self.check_supports(manager, DATASPACE_COPY)?;
+        let lies_in_file = Some(from) == self.files.manager || self.spaces.needs_origin(space);
+        if Some(manager) == self.files.manager || lies_in_file && self.spaces.bank(manager).is_some_and(|bank| bank.store().keeps_all()) {
+            return Err(Errno::EOPNOTSUPP);
+        }
         let pages = self.pages_of(dataspace)?;
         self.pay_whole(self.key_of(request))?;
         let copy = self.add_dataspace(pool, pages.end - pages.start, |spaces| spaces.copy(space, manager))?;

@@ -284,6 +284,7 @@ impl Keeper {
         // Regions go before the pages that they show.
         drop(dataspace);
         self.free(pool, space);
+        self.end_waiting_files();
     }
 
     /// Pages that no region shows any more.

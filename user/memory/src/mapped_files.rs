@@ -9,8 +9,9 @@ use crate::keeper::{Keeper, errno, pages};
 use crate::pools::NO_POOL;
 use crate::remote_file::RemoteFile;
 use crate::words::{READ, SHARED};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
+use core::ops::Range;
 use nacre_abi::PAGE_SIZE;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_dataspaces::store::Files;
@@ -38,6 +39,8 @@ struct Shown {
 /// Somebody's reference to a file's dataspace.
 struct Opener {
     dataspace: u64,
+    /// The pool through which the file was opened. Copies count in it.
+    pool: u64,
     _port: OwnedPort,
 }
 
@@ -53,12 +56,19 @@ pub(crate) struct MappedFiles {
     by_identity: BTreeMap<Identity, u64>,
     shown: BTreeMap<u64, Shown>,
     openers: BTreeMap<u64, Opener>,
+    /// Dataspaces that nobody has open, and that copies take pages from.
+    waiting: BTreeSet<u64>,
 }
 
 impl MappedFiles {
     /// The dataspace that was opened with this key.
     pub(crate) fn opened(&self, key: u64) -> Option<u64> {
         self.openers.get(&key).map(|opener| opener.dataspace)
+    }
+
+    /// The pool through which the dataspace was opened with this key.
+    pub(crate) fn pool(&self, key: u64) -> Option<u64> {
+        self.openers.get(&key).map(|opener| opener.pool)
     }
 
     /// The identity of an open file. `None`: the server of files does not know it, so it is like no
@@ -110,21 +120,21 @@ impl Keeper {
             Some(known) => self.open_again(known, file, &status, count)?,
             None => self.show_file(file, identity, &status, count)?,
         };
-        let opened = self.add_opener(dataspace, kind);
+        let opened = self.pool(request).and_then(|pool| self.add_opener(dataspace, pool, kind));
         if opened.is_err() {
             self.end_unused_file(dataspace);
         }
         create::Output { size: self.capacity_of(dataspace)?, dataspace: opened?.into() }.now()
     }
 
-    fn add_opener(&mut self, dataspace: u64, kind: u64) -> Result<OwnedReference, Errno> {
+    fn add_opener(&mut self, dataspace: u64, pool: u64, kind: u64) -> Result<OwnedReference, Errno> {
         if self.files.openers.len() >= crate::keeper::MAX_DATASPACES {
             return Err(Errno::ENOMEM);
         }
         let key = self.key();
         let port = OwnedPort::new(key | kind, self.set.handle())?;
         let reference = port.new_reference(REFERENCE_USE)?;
-        self.files.openers.insert(key, Opener { dataspace, _port: port });
+        self.files.openers.insert(key, Opener { dataspace, pool, _port: port });
         if let Some(shown) = self.files.shown.get_mut(&dataspace) {
             shown.openers += 1;
         }
@@ -211,13 +221,32 @@ impl Keeper {
     }
 
     /// Somebody has a file no longer: what was changed is written back. The dataspace ends when
-    /// nobody has it. What cannot be written back then is lost.
+    /// nobody has it, and no copy takes pages from it. What cannot be written back then is lost.
     pub(crate) fn end_unused_file(&mut self, key: u64) {
         let Some(openers) = self.files.shown.get(&key).map(|shown| shown.openers) else { return };
         let _ = self.write_back(key);
-        if openers == 0 && self.attachments.of(key).next().is_none() {
+        if openers > 0 || self.attachments.of(key).next().is_some() {
+            return;
+        }
+        if self.dataspaces.get(&key).is_some_and(|dataspace| self.spaces.is_copied(dataspace.space)) {
+            self.files.waiting.insert(key);
+        } else {
             self.remove_dataspace(key);
         }
+    }
+
+    /// A dataspace takes no pages from others any more: files that were there for it alone end.
+    pub(crate) fn end_waiting_files(&mut self) {
+        for key in core::mem::take(&mut self.files.waiting) {
+            self.end_unused_file(key);
+        }
+    }
+
+    /// Gives a part of a file, in bytes, to the copies that lack it, before it changes.
+    fn give_copies(&mut self, key: u64, part: Range<u64>) -> Result<(), Errno> {
+        let pages = self.pages_of(self.dataspaces.get(&key).ok_or(Errno::EIO)?)?;
+        let place = |bytes: u64| pages.start.saturating_add(bytes).min(pages.end);
+        self.spaces.give_copies(place(part.start / PAGE_SIZE)..place(part.end.div_ceil(PAGE_SIZE))).map_err(errno)
     }
 
     /// A dataspace goes, and shows no file any more.
@@ -250,6 +279,7 @@ impl Keeper {
     /// Writes bytes: how many.
     pub(crate) fn write_file(&mut self, dataspace: u64, offset: u64, from: &[u8]) -> Result<u64, Errno> {
         self.write_back(dataspace)?;
+        self.give_copies(dataspace, offset..offset.saturating_add(from.len() as u64))?;
         let written = self.contents(dataspace)?.write_at(offset, from);
         self.reread(dataspace, offset)?;
         self.note_stamp(dataspace);
@@ -259,6 +289,7 @@ impl Keeper {
     /// Makes the file so long. Nobody has pages behind its end any more.
     pub(crate) fn cut_file(&mut self, dataspace: u64, size: u64) -> Result<(), Errno> {
         self.write_back(dataspace)?;
+        self.give_copies(dataspace, size..u64::MAX)?;
         let done = self.contents(dataspace)?.set_size(size);
         self.reread(dataspace, size)?;
         self.note_stamp(dataspace);
