@@ -97,9 +97,13 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
 /// Programs on paged memory, and the chain of forks below stacks of monitors.
 fn memory(tree: &Tree, products: &Products, name: &str, writes: bool) -> Outcome<()> {
     if memory::is_any(name) {
-        println!("{}", memory::measure(tree, products, name)?);
+        let table = memory::measure(tree, products, name)?;
+        println!("{table}");
+        if writes && memory::is_all(name) {
+            page::put_kept(tree, page::PROGRAMS, &table.to_string())?;
+        }
     }
-    if !chain::NAME.contains(name) {
+    if !memory::is_chain(name) {
         return Ok(());
     }
     let table = chain::measure(tree, products)?;

@@ -34,8 +34,8 @@ pub struct BenchArguments {
     /// Print only the table of Linux in a guest beside Linux alone
     #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale", "memory"])]
     pub machines: bool,
-    /// Also write the figures into the tree's page doc/performance.md; of --memory, the chain of
-    /// forks
+    /// Also write the figures into the tree's page doc/performance.md; of --memory, whole
+    /// tables
     #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale"])]
     pub write: bool,
     /// Show QEMU's command lines

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use super::table::grouped;
 use super::{LIMIT, chain};
 use crate::boot::guest::Guest;
 use crate::builds::{Products, run_quietly};
@@ -32,6 +33,8 @@ pub struct Row {
     pub files: &'static [(&'static str, fn(&Path) -> Outcome<()>)],
 }
 
+/// Name of all rows together.
+const NAME: &str = "programs";
 /// Programs that are measured.
 const ROWS: [Row; 3] = [
     Row { name: "gcc -O2, 2,000 lines", command: &["gcc", "-O2", "-c", "/tmp/long.c", "-o", "/tmp/long.o"], files: &[("/tmp/long.c", write_source)] },
@@ -71,21 +74,31 @@ pub struct Memory {
 
 /// Checks that there is a row whose name contains `filter`.
 pub fn check(filter: &str) -> Outcome<()> {
-    if is_any(filter) || chain::NAME.contains(filter) {
+    if is_any(filter) || is_chain(filter) {
         return Ok(());
     }
-    let known: Vec<_> = ROWS.iter().map(|row| row.name).chain([chain::NAME]).collect();
+    let known: Vec<_> = ROWS.iter().map(|row| row.name).chain([NAME, chain::NAME]).collect();
     Err(Failure::new(Class::NotFound, format!("there is no row {filter}")).remedy(format!("there are: {}", known.join("; "))))
 }
 
-/// Returns true if the name of any row contains `filter`.
+/// Returns true if the name of any row, or of all together, contains `filter`.
 pub fn is_any(filter: &str) -> bool {
-    ROWS.iter().any(|row| row.name.contains(filter))
+    is_all(filter) || ROWS.iter().any(|row| row.name.contains(filter))
+}
+
+/// Returns true if `filter` stands for all rows.
+pub fn is_all(filter: &str) -> bool {
+    NAME.contains(filter)
+}
+
+/// Returns true if the chain of forks is asked for.
+pub fn is_chain(filter: &str) -> bool {
+    chain::NAME.contains(filter)
 }
 
 /// Measures the rows whose names contain `filter`.
 pub fn measure(tree: &Tree, products: &Products, filter: &str) -> Outcome<Memory> {
-    let rows = ROWS.iter().filter(|row| row.name.contains(filter));
+    let rows = ROWS.iter().filter(|row| is_all(filter) || row.name.contains(filter));
     Ok(Memory { lines: rows.map(|row| line(tree, products, row)).collect::<Outcome<_>>()? })
 }
 
@@ -179,16 +192,19 @@ fn long_source() -> String {
 
 impl fmt::Display for Memory {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(to, "Programs on paged memory (guest instructions; thrashing is pages brought back for each million instructions)\n")?;
+        writeln!(to, "`./nacre bench --memory programs --write` measures this table alone: programs below `pager`, on all")?;
+        writeln!(to, "of the pages that they use, on half and on a quarter of them. Pages in came back from the backing,")?;
+        writeln!(to, "pages out went there; thrashing is pages in for each million instructions.\n")?;
         writeln!(to, "| program | pages | instructions | faults | pages in | pages out | thrashing |")?;
         writeln!(to, "| --- | ---: | ---: | ---: | ---: | ---: | ---: |")?;
         for line in &self.lines {
             for (pages, run) in &line.runs {
                 match run {
-                    None => writeln!(to, "| {} | {pages} | does not end | | | | |", line.name)?,
+                    None => writeln!(to, "| `{}` | {} | does not end | | | | |", line.name, grouped(*pages))?,
                     Some(run) => {
                         let rate = run.brought as f64 * 1e6 / run.instructions.max(1) as f64;
-                        writeln!(to, "| {} | {pages} | {} | {} | {} | {} | {rate:.1} |", line.name, run.instructions, run.faults, run.brought, run.put_away)?;
+                        let [pages, instructions, faults, brought, put_away] = [*pages, run.instructions, run.faults, run.brought, run.put_away].map(grouped);
+                        writeln!(to, "| `{}` | {pages} | {instructions} | {faults} | {brought} | {put_away} | {rate:.1} |", line.name)?;
                     }
                 }
             }
