@@ -1,6 +1,6 @@
 //! Counts in persistent memory, where an earlier run has stopped.
 
-use crate::Attached;
+use crate::attached::Attached;
 use alloc::format;
 use alloc::string::String;
 use nacre_abi::PAGE_SIZE;

@@ -1,6 +1,6 @@
 //! Copies of a file's dataspace in another manager: they hold what the file held.
 
-use crate::Attached;
+use crate::attached::Attached;
 use nacre_abi::PAGE_SIZE;
 use nacre_nest::Services;
 use nacre_proto::flags::{O_CREAT, O_RDWR, O_TRUNC};

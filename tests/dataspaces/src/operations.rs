@@ -1,6 +1,6 @@
 //! The nine operations at one manager, and between it and another one.
 
-use crate::Attached;
+use crate::attached::Attached;
 use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
 use nacre_proto::flags::{ATTACH_READ, DATASPACE_LASTS};

@@ -21,7 +21,7 @@ struct Scene {
     spaces: Tested,
     file: Shared,
     shown: u64,
-    /// What the file's memory holds.
+    /// Contents of the file's memory.
     plain: Vec<u8>,
     copies: BTreeMap<u64, Vec<u8>>,
 }
