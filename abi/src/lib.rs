@@ -21,6 +21,7 @@ pub mod register;
 pub mod rights;
 pub mod state;
 pub mod status;
+pub mod waiting;
 
 pub use call::Call;
 pub use object::ObjectType;

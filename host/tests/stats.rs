@@ -100,7 +100,30 @@ fn a_monitor_that_is_a_process_stands_below_it() {
     // The first process of all, the process that is the guard, and what the guard tells.
     assert!(tree[at("guard") - 1].trim_start().contains(" guard --allow") && depth(at("guard")) == depth(at("guard") - 1) + 2, "{tree:#?}");
     assert_eq!(depth(at("pager")), depth(at("guard")) + 2, "{tree:#?}");
+    // What the pager runs has its own words, and not those of the pager.
+    let words = |line: &String| line.trim_start().split_once(' ').is_some_and(|(_, words)| words == "sh -c echo up; read line");
+    assert!(tree.iter().any(words), "{tree:#?}");
     assert!(machine.count("guard", "refused") > 0 && machine.count("pager", "faults") > 0);
+}
+
+#[test]
+fn processes_tell_what_they_wait_for() {
+    let script = "sh -c 'while :; do :; done' & sleep 1000 & echo up; top -b -n 2 -d 1 | grep 'sh -c while' | grep -v grep | tail -1; read line";
+    let mut machine = Machine::start("stats-waits", &["process", "sh", "-c", script]);
+    // The line of the loop in `top`: its letter, and what it has of the processor.
+    let (mut top, mut byte) = (String::new(), [0]);
+    while !top.ends_with('\n') {
+        machine.running.stdout.as_mut().unwrap().read_exact(&mut byte).unwrap();
+        top.push(char::from(byte[0]));
+    }
+    let words: Vec<&str> = top.split_whitespace().collect();
+    assert!(words.contains(&"R") && words.iter().filter_map(|word| word.strip_suffix('%').and_then(|share| share.parse::<f64>().ok())).any(|share| share > 20.0), "{top}");
+    let told = nacre(&["ps", &machine.name, "--json"]);
+    let of = |name: &str| told.split("{\"path\"").find(|line| line.contains(&format!("\"name\":\"{name}"))).unwrap_or_else(|| panic!("no {name}: {told}"));
+    let memory = |line: &str| line.split_once("\"memory\":").and_then(|(_, rest)| rest.split(',').next()?.parse().ok()).unwrap_or(0);
+    assert!(of("sh -c while").contains("\"state\":\"R\"") && of("sh -c while").contains("\"waits_for\":\"running\""), "{told}");
+    assert!(of("sleep 1000").contains("\"state\":\"S\"") && of("sleep 1000").contains("nanosleep\""), "{told}");
+    assert!(memory(of("sleep 1000")) > 100_000 && memory(of("sleep 1000")) < 10_000_000, "{told}");
 }
 
 #[test]

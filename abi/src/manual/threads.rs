@@ -201,9 +201,9 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadTime,
-        purpose: "Tells what time of processors the thread has had, by whatever right it ran; the kernel's work for it counts as its own. 0 if the caller's space does not see the machine's time.",
+        purpose: "Tells what time of processors the thread has had, by whatever right it ran; the kernel's work for it counts as its own. 0 if the caller's space does not see the machine's time. Tells, too, what the thread waits for just now, and does not disturb it.",
         arguments: ThreadTime::ARGUMENTS,
-        results: "rdx: nanoseconds",
+        results: "rdx: nanoseconds; r8: how it waits, as `abi/src/waiting.rs` numbers it, and from bit 32 on the label of its message, if it sends one or awaits the reply",
         failures: &[],
         restarts: "",
     },

@@ -21,7 +21,11 @@ const LIST_PATIENCE: Duration = Duration::from_secs(10);
 /// Time that a machine has for the whole of its list.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
 
-/// A line of a machine's list, by its fields: path, kind, name, state, bytes, nanoseconds, figures.
+/// Width of the column with what threads wait for.
+const WAITS: usize = 24;
+
+/// A line of a machine's list, by its fields: path, kind, name, state, bytes, nanoseconds, figures,
+/// waits.
 pub(super) struct Row(pub(super) Vec<String>);
 
 impl Row {
@@ -39,6 +43,17 @@ impl Row {
         let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
         let figure = |text: &'_ str| text.split_once('=').and_then(|(name, count)| Some((name.len(), count.parse().ok()?)));
         self.field(6).split(' ').filter_map(|text| figure(text).map(|(end, count)| (&text[..end], count))).filter(|(name, _)| is_name(name)).collect()
+    }
+
+    /// Numbers of threads, and what each waits for. What is none is left out.
+    fn waits(&self) -> Vec<(u64, &str)> {
+        self.field(7).split("; ").filter_map(|wait| wait.split_once('=').and_then(|(number, what)| Some((number.parse().ok()?, what)))).collect()
+    }
+
+    /// Returns the threads as JSON.
+    fn waits_json(&self) -> String {
+        let all: Vec<String> = self.waits().iter().map(|(number, what)| format!("{{\"thread\":{number},\"waits_for\":{}}}", quote(what))).collect();
+        format!("[{}]", all.join(","))
     }
 
     /// Returns the figures as JSON.
@@ -99,21 +114,36 @@ pub(super) fn plain(field: &str) -> String {
 }
 
 fn to_table(all: &[Listed]) -> String {
-    let mut text = format!("{:<16} {:<5} {:>9} {:>9}  {}\n", "NAME", "STATE", "MEMORY", "CPU", "WHAT");
+    let mut text = format!("{:<16} {:<5} {:>9} {:>9} {:<24} {}\n", "NAME", "STATE", "MEMORY", "CPU", "WAITS FOR", "WHAT");
     for listed in all {
-        text += &format!("{:<16} {:<5} {:>9} {:>9}  {}\n", listed.name, "", "", "", plain(&listed.about.command.join(" ")));
+        text += &format!("{:<16} {:<5} {:>9} {:>9} {:<24} {}\n", listed.name, "", "", "", "", plain(&listed.about.command.join(" ")));
         for row in &listed.rows {
             let depth = row.depth();
             let own = row.field(0).rsplit('/').next().unwrap_or_default();
             let what = if row.field(1) == "process" { format!("{own} {}", row.field(2)) } else { row.field(2).to_string() };
             let copy = if row.field(1) == "copy" { row.field(0).rsplit_once('.').map(|(_, number)| format!("{}.{number}", listed.name)) } else { None };
-            text += &format!("{:<16} {:<5} {:>9} {:>9}  {}{what}\n", copy.unwrap_or_default(), row.field(3), bytes(row.field(4)), seconds(row.field(5)), "  ".repeat(depth + 1));
+            let waits = waits_shown(&row.waits());
+            text += &format!("{:<16} {:<5} {:>9} {:>9} {waits:<24} {}{what}\n", copy.unwrap_or_default(), row.field(3), bytes(row.field(4)), seconds(row.field(5)), "  ".repeat(depth + 1));
         }
         if !listed.is_whole {
             text += &format!("{:<16} (did not answer in full)\n", "");
         }
     }
     text
+}
+
+/// What the threads of a process wait for, in a column: each once, with how many wait so.
+fn waits_shown(waits: &[(u64, &str)]) -> String {
+    let mut counted: Vec<(&str, usize)> = Vec::new();
+    for (_, what) in waits {
+        match counted.iter_mut().find(|(known, _)| known == what) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((what, 1)),
+        }
+    }
+    let shown: Vec<String> = counted.iter().map(|(what, count)| if *count == 1 { what.to_string() } else { format!("{count} {what}") }).collect();
+    let text = shown.join(", ");
+    if text.chars().count() <= WAITS { text } else { text.chars().take(WAITS - 3).chain("...".chars()).collect() }
 }
 
 pub(super) fn bytes(field: &str) -> String {
@@ -138,8 +168,8 @@ fn machine_json(listed: &Listed) -> String {
     let number = |field: &str| field.parse::<u64>().map_or("null".to_string(), |number| number.to_string());
     let row = |row: &Row| {
         format!(
-            "{{\"path\":{},\"kind\":{},\"name\":{},\"state\":{},\"memory\":{},\"cpu_ns\":{},\"figures\":{}}}",
-            quote(row.field(0)), quote(row.field(1)), quote(row.field(2)), quote(row.field(3)), number(row.field(4)), number(row.field(5)), row.figures_json()
+            "{{\"path\":{},\"kind\":{},\"name\":{},\"state\":{},\"memory\":{},\"cpu_ns\":{},\"figures\":{},\"threads\":{}}}",
+            quote(row.field(0)), quote(row.field(1)), quote(row.field(2)), quote(row.field(3)), number(row.field(4)), number(row.field(5)), row.figures_json(), row.waits_json()
         )
     };
     let rows: Vec<String> = listed.rows.iter().map(row).collect();
@@ -224,7 +254,7 @@ mod tests {
     use super::*;
 
     fn listed() -> Listed {
-        let rows = ["0\tmonitor\tprocess\t\t2097152\t-\tprocesses=1", "0/1\tprocess\tsh \x1b[2J\tS\t-\t1500000000"];
+        let rows = ["0\tmonitor\tprocess\t\t2097152\t-\tprocesses=1", "0/1\tprocess\tsh \x1b[2J\tS\t-\t1500000000\t\t1=futex; 7=poll; 8=futex; x"];
         let rows = rows.iter().map(|line| Row(line.split('\t').map(plain).collect())).collect();
         Listed { name: "web".to_string(), about: About { pid: 4, number: 1, command: vec!["process".to_string(), "sh".to_string()] }, rows, is_whole: true }
     }
@@ -235,7 +265,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].starts_with("web ") && lines[1].ends_with("   process sh"));
         assert!(lines[2].contains("2048K") && lines[2].ends_with("    process"));
-        assert!(lines[3].contains("1.50s") && lines[3].ends_with("      1 sh ?[2J"));
+        assert!(lines[3].contains("1.50s 2 futex, poll    ") && lines[3].ends_with("      1 sh ?[2J"));
     }
 
     #[test]
@@ -251,6 +281,6 @@ mod tests {
     #[test]
     fn json_has_every_field() {
         let text = to_json(&[listed()]);
-        assert!(text.contains("\"path\":\"0/1\",\"kind\":\"process\",\"name\":\"sh ?[2J\",\"state\":\"S\",\"memory\":null,\"cpu_ns\":1500000000,\"figures\":{}"), "{text}");
+        assert!(text.contains("\"path\":\"0/1\",\"kind\":\"process\",\"name\":\"sh ?[2J\",\"state\":\"S\",\"memory\":null,\"cpu_ns\":1500000000,\"figures\":{},\"threads\":[{\"thread\":1,\"waits_for\":\"futex\"},{\"thread\":7,"), "{text}");
     }
 }

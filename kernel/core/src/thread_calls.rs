@@ -7,7 +7,7 @@ use crate::object::{Thread, WaitKind};
 use nacre_abi::arguments::{self, Word};
 use nacre_abi::call::{STOP_INTERRUPT, STOP_UNSERVED};
 use nacre_abi::state::SpaceState;
-use nacre_abi::{Code, ObjectType, Status, USER_END};
+use nacre_abi::{Code, ObjectType, Status, USER_END, waiting};
 
 /// Flag bits that a thread always runs with: interrupts on, and the one that is always one.
 pub(crate) const FLAGS_ALWAYS: u64 = 0x202;
@@ -63,7 +63,19 @@ impl<M: Machine> Kernel<M> {
         let call: arguments::ThreadTime = caller.arguments();
         let thread = self.thread_argument(caller, call.thread)?;
         caller.set_register(register::RESULT_1, self.time_shown(caller, thread));
+        caller.set_register(register::RESULT_2, Self::waiting_of(thread));
         Ok(Done::Return)
+    }
+
+    /// What a thread waits for, as [`waiting`] has it.
+    fn waiting_of(thread: Thread<'_>) -> u64 {
+        match thread.wait() {
+            _ if thread.has(Thread::STOPPED) => waiting::STOPPED,
+            _ if thread.is_ready() => waiting::RUNS,
+            _ if thread.fault() != 0 => waiting::FAULTS,
+            wait @ (waiting::SENDS | waiting::AWAITS_REPLY) => wait | thread.register(register::INFO) << waiting::LABEL_SHIFT,
+            wait => wait,
+        }
     }
 
     /// Nanoseconds that the thread has had of CPUs. Who does not see the machine's time sees none

@@ -4,7 +4,7 @@ use crate::support::check;
 use crate::support::machine::{RAM_SIZE, RAM_START};
 use crate::support::world::{RAM, World};
 use nacre_abi::state::{SpaceState, ThreadState};
-use nacre_abi::{Call, Code, Rights, Status, environment};
+use nacre_abi::{Call, Code, Rights, Status, environment, register, waiting};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -118,6 +118,41 @@ fn the_time_that_a_thread_has_had_goes_with_its_state() {
     world.write(buffer, &ThreadState { time: u64::MAX, ..state }.to_words());
     world.ok(Call::ThreadSetState, &[again, buffer, ThreadState::SIZE, 0]);
     assert_eq!(world.ok(Call::ThreadTime, &[again]), u64::MAX);
+    check(&world);
+}
+
+/// Returns what a thread waits for, as `thread_time` tells root.
+fn waiting_of(world: &World, thread: u64) -> u64 {
+    world.ok(Call::ThreadTime, &[thread]);
+    world.running(0).map_or(u64::MAX, |root| root.register(register::RESULT_2))
+}
+
+#[test]
+fn what_a_thread_waits_for_is_told_and_not_disturbed() {
+    let world = World::new(2);
+    world.map_ram();
+    let (thread, port) = (world.make_thread(0), world.page());
+    world.ok(Call::PortCreate, &[port, 0, 0]);
+    assert_eq!(waiting_of(&world, thread), waiting::STOPPED);
+    world.ok(Call::ThreadStart, &[thread]);
+    world.kick_all();
+    assert_eq!(waiting_of(&world, thread), waiting::RUNS);
+    world.call_on(1, Call::ThreadSleep, &[SECOND]);
+    assert_eq!([waiting_of(&world, thread), waiting_of(&world, thread)], [waiting::SLEEPS; 2]);
+    world.pass(SECOND);
+    assert_eq!(waiting_of(&world, thread), waiting::RUNS);
+    world.call_on(1, Call::IpcReceive, &[port]);
+    assert_eq!(waiting_of(&world, thread), waiting::RECEIVES);
+    world.ok(Call::ThreadStop, &[thread, 1]);
+    world.ok(Call::ThreadStart, &[thread]);
+    world.kick_all();
+    // A call that nobody has received yet, and then one that somebody has.
+    world.call_on(1, Call::IpcCall, &[port, 0x7_0003]);
+    assert_eq!(waiting_of(&world, thread), waiting::SENDS | 0x7_0003 << waiting::LABEL_SHIFT);
+    world.ok(Call::IpcReceive, &[port]);
+    let waits = waiting_of(&world, thread);
+    assert_eq!((waiting::kind(waits), waiting::label(waits)), (waiting::AWAITS_REPLY, 0x7_0003));
+    world.ok(Call::ThreadDestroy, &[thread]);
     check(&world);
 }
 

@@ -129,7 +129,7 @@ impl Outside {
         let (path, number) = (self.path(), command.number);
         let kind = if self.place == 0 { "monitor" } else { "copy" };
         let state = if self.is_held { HELD } else { "" };
-        let line = Record { path: &path, kind, name: b"checkpoint", state, memory, time: if self.place == 0 { attending::time() } else { None }, figures }.line();
+        let line = Record { path: &path, kind, name: b"checkpoint", state, memory, time: if self.place == 0 { attending::time() } else { None }, figures, waits: &[] }.line();
         match self.commands.desk.answer(number, &line) {
             Err(errno) => self.commands.end(number, errno),
             // Nobody within can answer now.

@@ -5,19 +5,14 @@ use crate::commands::{COMMANDED, CONTROL, DONE};
 use crate::manager::Manager;
 use crate::world::{FIRST, Sent};
 use alloc::format;
-use alloc::vec::Vec;
 use nacre_control::attendance::Told;
-use nacre_control::record::figures;
-use nacre_control::{Attendance, Command, Record, record};
-use nacre_nest::attending;
+use nacre_control::record::PLACE;
+use nacre_control::{Attendance, Command, record};
 use nacre_proto::control::{Server, answer, attend, done, next};
 use nacre_proto::flags::{COMMAND_EXEC, COMMAND_KILL, COMMAND_LIST, COMMAND_TAKEN};
 use nacre_proto::server::Output;
-use nacre_proto::{Errno, HandlerResult, Request, memory};
+use nacre_proto::{Errno, HandlerResult, Request};
 use nacre_sys::Reference;
-
-/// Place of all processes in our part of a list.
-const PLACE: &str = "0";
 
 impl Manager {
     /// Takes all commands that have come.
@@ -25,10 +20,10 @@ impl Manager {
         while let Some(command) = self.commands.outside.as_ref().and_then(Attendance::take) {
             let number = command.number;
             let over = match command.operation {
-                COMMAND_LIST => match self.send_list(number) {
-                    Ok(()) => self.commands.seats.post(command).map(|_| DONE),
-                    Err(errno) => Some(errno),
-                },
+                COMMAND_LIST => {
+                    self.list_later(command);
+                    None
+                }
                 COMMAND_KILL => Some(self.kill_first(&command)),
                 COMMAND_EXEC..=COMMAND_TAKEN => match self.exec_command(&command) {
                     Some(Errno::ENOSYS) => self.commands.seats.post(command),
@@ -42,22 +37,6 @@ impl Manager {
         }
     }
 
-    /// Our part of the list: we, and each process.
-    fn send_list(&self, number: u64) -> Result<(), Errno> {
-        let used = memory::status(self.pool.handle()).ok().map(|status| status.used);
-        let own = Record { path: PLACE, kind: "monitor", name: b"process", memory: used, time: attending::time(), figures: &figures([("processes", self.bodies.len() as u64)]), ..Record::default() };
-        let mut lines = own.line();
-        for (pid, body) in &self.bodies {
-            let Ok(process) = self.world.process(*pid) else { continue };
-            let (path, state) = (format!("{PLACE}/{pid}"), [process.letter()]);
-            let running = body.life.thread().and_then(|thread| thread.time().ok()).unwrap_or(0);
-            let name = shown(&process.command).unwrap_or(process.name.clone());
-            let state = core::str::from_utf8(&state).unwrap_or("?");
-            lines.extend(Record { path: &path, kind: "process", name: &name, state, memory: None, time: Some(body.used.saturating_add(running)), figures: &[] }.line());
-        }
-        self.commands.outside()?.answer(number, &lines)
-    }
-
     /// Sends the signal whose number the command names to the first process.
     fn kill_first(&mut self, command: &Command) -> Errno {
         let signal = core::str::from_utf8(&command.text).ok().and_then(|text| text.parse().ok());
@@ -65,14 +44,6 @@ impl Manager {
         let sent = Sent { target: FIRST as i64, thread: 0, number: signal, code: 0, value: 0 };
         self.world.kill(FIRST, &sent).err().unwrap_or(DONE)
     }
-}
-
-/// The words of a command with spaces between them, cut to what people read.
-fn shown(command: &[u8]) -> Option<Vec<u8>> {
-    let words: Vec<&[u8]> = command.split(|byte| *byte == 0).filter(|word| !word.is_empty()).collect();
-    let mut line = words.join(&b' ');
-    line.truncate(200);
-    (!line.is_empty()).then_some(line)
 }
 
 /// The process that a request comes from.

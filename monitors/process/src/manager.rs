@@ -5,6 +5,7 @@
 use crate::commands::{COMMANDED, CONTROL, Commands};
 use crate::exec::Execs;
 use crate::exec::words::{self, STREAM};
+use crate::lists::Lists;
 use crate::names::Names;
 use crate::parents::Parents;
 use crate::visits::Visits;
@@ -123,6 +124,7 @@ pub struct Manager {
     pub(crate) commands: Commands,
     /// Processes that a person has started from outside.
     pub(crate) execs: Execs,
+    pub(crate) lists: Lists,
     /// Arguments and environment of ours: such a process has the same environment.
     pub(crate) arguments: Arguments,
     /// Ports at which the terminals of sessions report keys.
@@ -134,6 +136,8 @@ pub struct Manager {
     makers: Vec<(u64, OwnedReference)>,
     set: OwnedPortSet,
     over: Option<u64>,
+    /// Nanoseconds of processors that processes have had of which nothing is left.
+    pub(crate) used_before: u64,
 }
 
 impl Life {
@@ -225,7 +229,7 @@ impl Manager {
         let set = OwnedPortSet::new()?;
         let bodies = BTreeMap::from([(FIRST, ProcessEntry::new(FIRST, &set)?)]);
         let commands = Commands::start(set.handle());
-        Ok(Manager { world, shared, pool, bodies, commands, execs: Execs::default(), arguments, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None })
+        Ok(Manager { world, shared, pool, bodies, commands, execs: Execs::default(), lists: Lists::default(), arguments, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None, used_before: 0 })
     }
 
     /// The set of all ports.
@@ -283,12 +287,17 @@ impl Manager {
     pub fn run(&mut self) -> Result<u64, Status> {
         let mut endpoint = ServerEndpoint::new(MAX_BYTES as usize).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
         loop {
-            match endpoint.next(self.set.handle().address(), self.execs.patience()) {
-                Ok(event) => self.handle(event),
-                Err(status) if status.code() == Some(Code::TimedOut) => {}
+            let patience = self.patience();
+            match endpoint.next(self.set.handle().address(), patience) {
+                Ok(event) => {
+                    self.handle(event);
+                    self.lists.passed(0);
+                }
+                Err(status) if status.code() == Some(Code::TimedOut) => self.lists.passed(patience),
                 Err(status) => return Err(status),
             }
             self.carry_out();
+            self.lists_go_on();
             self.execs_go_on();
             self.carry_out();
             if let Some(status) = self.over {
@@ -356,7 +365,7 @@ impl Manager {
             match effect {
                 Effect::Adopted(_) => {}
                 Effect::Destroy(pid) => self.destroy(pid),
-                Effect::Forget(pid) => drop(self.bodies.remove(&pid)),
+                Effect::Forget(pid) => self.forget(pid),
                 Effect::Notify(pid) => self.notify(pid),
                 Effect::Stop(pid) => drop(self.thread(pid).map(Thread::stop)),
                 Effect::Continue(pid) => drop(self.thread(pid).map(Thread::start)),
@@ -413,7 +422,7 @@ impl Manager {
         // Forgetting these children is the only effect that answers can have.
         for effect in self.world.effects() {
             if let Effect::Forget(pid) = effect {
-                self.bodies.remove(&pid);
+                self.forget(pid);
             }
         }
     }

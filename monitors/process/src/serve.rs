@@ -327,7 +327,7 @@ impl process::Server for Manager {
         let own = request.word();
         let (pid, process) = self.world.next(own, pid).ok_or(Errno::ESRCH)?;
         request.put(&process.name);
-        let (state, threads) = (process.letter().into(), process.threads.len() as u64 + 1);
+        let (state, threads) = (self.letter(pid, process).into(), process.threads.len() as u64 + 1);
         list::Output { pid, parent: self.world.parent_seen(own, process), group: process.group, session: process.session, state, threads }.now()
     }
 
@@ -349,7 +349,7 @@ impl process::Server for Manager {
         let process = self.world.seen(request.word(), pid)?;
         request.put(&process.command);
         let ([user, effective, _], ignored, priority) = (process.traits.identity, process.traits.ignored, process.traits.priority);
-        look::Output { user, effective, foreground, ignored, priority }.now()
+        look::Output { user, effective, foreground, ignored, priority, time: self.time_of(pid) }.now()
     }
 
     fn priority(&mut self, request: &mut Request<'_>, which: u64, who: u64) -> HandlerResult<priority::Output> {
@@ -416,8 +416,9 @@ impl process::Server for Manager {
     }
 
     fn times(&mut self, request: &mut Request<'_>) -> HandlerResult<times::Output> {
+        let all = self.time_of_all();
         let body = self.body(request)?;
-        times::Output { before: body.used, children: body.children_used }.now()
+        times::Output { before: body.used, children: body.children_used, all }.now()
     }
 
     fn domain(&mut self, request: &mut Request<'_>) -> HandlerResult<domain::Output> {

@@ -28,7 +28,7 @@ impl Manager {
         let wants_file = request.label() == ask_file::LABEL;
         let body = self.bodies.get_mut(&pid).ok_or(Errno::ESRCH)?;
         body.visits.check(asker)?;
-        body.visits.push(Visit { asker, words, data: data.to_vec(), asked: request.detach()?, wants_file });
+        body.visits.push(Visit { asker, words, data: data.to_vec(), asked: Some(request.detach()?), wants_file });
         body.visit();
         Ok(Answer::Later)
     }

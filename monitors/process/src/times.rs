@@ -2,7 +2,8 @@
 //! process had, and the manager adds the processes that it has waited for.
 
 use crate::manager::Manager;
-use crate::world::{Change, ChangedChild};
+use crate::world::{Change, ChangedChild, Process};
+use nacre_abi::waiting;
 use nacre_proto::flags::WNOWAIT;
 use nacre_proto::process::wait;
 
@@ -10,6 +11,38 @@ use nacre_proto::process::wait;
 const MICROSECOND: u64 = 1000;
 
 impl Manager {
+    /// Returns the time that a process has had until now: that of its first thread.
+    pub(crate) fn time_of(&self, pid: u64) -> u64 {
+        let Some(body) = self.bodies.get(&pid) else { return 0 };
+        let running = body.life.thread().and_then(|thread| thread.time().ok()).unwrap_or(0);
+        body.used.saturating_add(running)
+    }
+
+    /// Returns the time that all processes have had that there ever were.
+    pub(crate) fn time_of_all(&self) -> u64 {
+        self.bodies.keys().fold(self.used_before, |all, pid| all.saturating_add(self.time_of(*pid)))
+    }
+
+    /// Forgets a process that has ended, but for its time.
+    pub(crate) fn forget(&mut self, pid: u64) {
+        self.used_before = self.used_before.saturating_add(self.time_of(pid));
+        self.bodies.remove(&pid);
+    }
+
+    /// Returns Linux's letter for the state of a process: `R` if its first thread runs, or could.
+    pub(crate) fn letter(&self, pid: u64, process: &Process) -> u8 {
+        match process.letter() {
+            b'S' if self.waiting(pid) == waiting::RUNS => b'R',
+            letter => letter,
+        }
+    }
+
+    /// Returns what the first thread of a process waits for.
+    pub(crate) fn waiting(&self, pid: u64) -> u64 {
+        let thread = self.bodies.get(&pid).and_then(|body| body.life.thread());
+        thread.and_then(|thread| thread.waiting().ok()).unwrap_or(waiting::STOPPED)
+    }
+
     /// Returns the time of a process that has ended, and of those that it has waited for.
     fn used(&self, pid: u64) -> u64 {
         self.bodies.get(&pid).map_or(0, |body| body.used.saturating_add(body.children_used))

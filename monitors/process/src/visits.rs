@@ -24,8 +24,8 @@ pub struct Visit {
     pub words: [u64; 5],
     /// Further bytes of the question.
     pub data: Vec<u8>,
-    /// Reply that the asker waits for.
-    pub asked: OwnedReference,
+    /// Reply that the asker waits for; `None`: the manager asks, for a list.
+    pub asked: Option<OwnedReference>,
     /// Set if the answer is a reference.
     pub wants_file: bool,
 }
@@ -41,16 +41,20 @@ pub struct Visits {
     /// The first was handed out, if somebody `is_asked`.
     visits: VecDeque<Visit>,
     is_asked: bool,
+    /// Answer to the manager's last question: a word and bytes.
+    pub told: Option<(u64, Vec<u8>)>,
 }
 
 impl Visit {
     fn has_gone(&self) -> bool {
-        self.asked.is_null().unwrap_or(true)
+        self.asked.as_ref().is_some_and(|asked| asked.is_null().unwrap_or(true))
     }
 
     fn refuse(self, errno: Errno) {
-        // Whoever has gone on does not care.
-        let _ = server::refuse(self.asked, errno);
+        if let Some(asked) = self.asked {
+            // Whoever has gone on does not care.
+            let _ = server::refuse(asked, errno);
+        }
     }
 }
 
@@ -102,6 +106,19 @@ impl Visits {
         self.hand_out();
     }
 
+    /// Asks the question for the manager, if anybody answers and it is not asked already.
+    pub fn ask(&mut self, question: u64) {
+        self.told = None;
+        if self.visited != 0 && !self.is_awaited() {
+            self.push(Visit { asker: 0, words: [question, 0, 0, 0, 0], data: Vec::new(), asked: None, wants_file: false });
+        }
+    }
+
+    /// Returns true if the manager's question is not answered yet.
+    pub fn is_awaited(&self) -> bool {
+        self.visits.iter().any(|visit| visit.asked.is_none())
+    }
+
     /// Adds a question behind the others.
     pub fn push(&mut self, visit: Visit) {
         self.visits.push_back(visit);
@@ -124,20 +141,20 @@ impl Visits {
     /// The answer to what was handed out.
     pub fn answer(&mut self, error: u64, [first, second]: [u64; 2], data: &[u8]) {
         let Some(visit) = self.take() else { return };
-        match u32::try_from(error) {
-            Ok(0) if !visit.wants_file => drop(ask::Output { first, second }.send(visit.asked, Span::from(data))),
-            Ok(error @ 1..4096) => visit.refuse(Errno(error)),
-            _ => visit.refuse(Errno::EPROTO),
+        match (u32::try_from(error), visit.asked) {
+            (error, None) => self.told = (error == Ok(0)).then(|| (first, data.to_vec())),
+            (Ok(0), Some(asked)) if !visit.wants_file => drop(ask::Output { first, second }.send(asked, Span::from(data))),
+            (Ok(error @ 1..4096), asked) => Visit { asked, ..visit }.refuse(Errno(error)),
+            (_, asked) => Visit { asked, ..visit }.refuse(Errno::EPROTO),
         }
     }
 
     /// Answers the question that was handed out with a reference.
     pub fn answer_file(&mut self, [first, second]: [u64; 2], file: OwnedReference) {
         let Some(visit) = self.take() else { return };
-        if visit.wants_file {
-            let _ = ask_file::Output { first, second, file: file.into() }.send(visit.asked, Span::EMPTY);
-        } else {
-            visit.refuse(Errno::EPROTO);
+        match visit.asked {
+            Some(asked) if visit.wants_file => drop(ask_file::Output { first, second, file: file.into() }.send(asked, Span::EMPTY)),
+            asked => Visit { asked, ..visit }.refuse(Errno::EPROTO),
         }
     }
 

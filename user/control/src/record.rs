@@ -27,7 +27,7 @@ impl Facts {
     /// Line of the list about the monitor, in its own part of the tree.
     pub fn line(&self) -> Vec<u8> {
         let Facts { name, memory, time, figures } = self;
-        Record { path: PLACE, kind: "monitor", name: name.as_bytes(), state: "", memory: *memory, time: *time, figures }.line()
+        Record { path: PLACE, kind: "monitor", name: name.as_bytes(), state: "", memory: *memory, time: *time, figures, waits: &[] }.line()
     }
 }
 
@@ -54,8 +54,11 @@ pub struct Record<'a> {
     pub memory: Option<u64>,
     /// Nanoseconds of processors, if they are known.
     pub time: Option<u64>,
-    /// Counts of a monitor's work: the last field, `NAME=COUNT` with spaces between them.
+    /// Counts of a monitor's work: `NAME=COUNT` with spaces between them.
     pub figures: &'a [(String, u64)],
+    /// Threads, and what each waits for: the last field, `NUMBER=TEXT` with `; ` between them; left
+    /// out if it is empty.
+    pub waits: &'a [(u64, String)],
 }
 
 impl Record<'_> {
@@ -65,7 +68,12 @@ impl Record<'_> {
         let mut line = format!("{}\t{}\t", self.path, self.kind).into_bytes();
         line.extend(self.name.iter().map(|byte| if *byte < 0x20 || *byte == 0x7f { b'?' } else { *byte }));
         let figures: Vec<String> = self.figures.iter().map(|(name, count)| format!("{name}={count}")).collect();
-        line.extend_from_slice(format!("\t{}\t{}\t{}\t{}\n", self.state, number(self.memory), number(self.time), figures.join(" ")).as_bytes());
+        line.extend_from_slice(format!("\t{}\t{}\t{}\t{}", self.state, number(self.memory), number(self.time), figures.join(" ")).as_bytes());
+        let waits: Vec<String> = self.waits.iter().map(|(thread, what)| format!("{thread}={what}")).collect();
+        if !waits.is_empty() {
+            line.extend_from_slice(format!("\t{}", waits.join("; ")).as_bytes());
+        }
+        line.push(b'\n');
         line
     }
 }
@@ -104,8 +112,10 @@ mod tests {
     #[test]
     fn names_forge_no_fields() {
         let counted = figures([("faults", 3), ("pages_in", 1)]);
-        let record = Record { path: "0/4", kind: "process", name: b"a\tb\nc", state: "S", memory: None, time: Some(7), figures: &counted };
+        let record = Record { path: "0/4", kind: "process", name: b"a\tb\nc", state: "S", memory: None, time: Some(7), figures: &counted, waits: &[] };
         assert_eq!(record.line(), b"0/4\tprocess\ta?b?c\tS\t-\t7\tfaults=3 pages_in=1\n");
+        let waits = [(4, String::from("futex")), (5, String::from("running"))];
+        assert_eq!(Record { waits: &waits, ..record }.line(), b"0/4\tprocess\ta?b?c\tS\t-\t7\tfaults=3 pages_in=1\t4=futex; 5=running\n");
         let facts = Facts { name: "trace", memory: Some(9), ..Facts::default() };
         assert_eq!(facts.line(), b"0\tmonitor\ttrace\t\t9\t-\t\n");
         assert_eq!(within("1/2", b"0\tx\n\n3\ty"), b"1/2/0\tx\n1/2/3\ty\n");

@@ -151,6 +151,7 @@ mod operations {
         pub mod remote_query;
         pub mod terminals;
         pub mod text;
+        pub mod thread_facts;
         pub mod tree;
     }
     pub mod processors;

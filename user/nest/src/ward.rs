@@ -7,6 +7,7 @@ use crate::refusal::SpawnError;
 use crate::services::{File, Prepared, open};
 use crate::spawn::Child;
 use crate::supply::ResourceSource;
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 use nacre_abi::rights::REFERENCE_ALL;
 use nacre_proto::flags::{BEGIN_INHERITS, BEGIN_PROGRAM, BEGIN_SERVED, SA_NOCLDWAIT, SERVICE_PROCESS, WALL, WEXITED};
@@ -17,6 +18,8 @@ const HANG_UP: u64 = 1;
 const INTERRUPT: u64 = 2;
 const QUIT: u64 = 3;
 const KILL: u64 = 9;
+/// Maximum of bytes of a name and the words behind it.
+const MAX_NAMES: usize = 1024;
 /// Signal of the child's end to us: none.
 const NO_SIGNAL: u64 = 0;
 
@@ -78,11 +81,11 @@ impl Ward {
         Maker { files, data: None, ward: self }
     }
 
-    /// Starts the process in `child`.
-    pub fn begin<S: ResourceSource>(&self, child: &Child<S>, name: &[u8]) -> Result<(), SpawnError> {
+    /// Starts the process in `child`, whose words are these.
+    pub fn begin<S: ResourceSource>(&self, child: &Child<S>, words: &[&[u8]]) -> Result<(), SpawnError> {
         let (space, thread) = references(child).map_err(|status| SpawnError::Kernel("references to it", status))?;
         // Only those who look at lists of processes miss it.
-        let _ = process::name_set(self.port(), name);
+        let _ = process::name_set(self.port(), &names(words)[..]);
         let begun = process::begin(self.port(), BEGIN_PROGRAM | BEGIN_INHERITS | BEGIN_SERVED, 0, child.visited(), space.handle(), thread.handle());
         self.has_begun.store(begun.is_ok(), Ordering::Relaxed);
         begun.map(drop).map_err(|errno| SpawnError::Service("starting it", errno))
@@ -114,6 +117,18 @@ impl Drop for Ward {
             let _ = process::abandon(self.port());
         }
     }
+}
+
+/// Returns the name of a program in lists: the last part of its path.
+pub fn short_name<'a>(command: &[&'a [u8]]) -> &'a [u8] {
+    command.first().and_then(|word| word.rsplit(|byte| *byte == b'/').next()).unwrap_or_default()
+}
+
+/// The name of a command and its words, as the manager stores them.
+fn names(words: &[&[u8]]) -> Vec<u8> {
+    let mut names: Vec<u8> = [short_name(words)].iter().chain(words).flat_map(|word| word.iter().copied().chain([0])).collect();
+    names.truncate(MAX_NAMES);
+    names
 }
 
 fn references<S: ResourceSource>(child: &Child<S>) -> Result<(OwnedReference, OwnedReference), Status> {

@@ -206,6 +206,7 @@ table! {
     ASK_LINK = 9 of 0xff, "Where a link below `/proc/PID` leads, the same way.";
     ASK_NUMBERS = 10 of 0xff, "The names in its `fd`, `fdinfo` or `task`, which are numbers: four bytes each. The first word is the lowest one that is wanted.";
     ASK_MANAGER = 11 of 0xff, "Moves all dataspaces of the process to the manager that the data names, as `dataspace.transfer` does, or none; if the first word is 1, those that it takes later, too. The third word is as that of `ASK_MEMORY`. The answer: how many, and how many bytes.";
+    ASK_THREADS = 12 of 0xff, "What each thread does: a line of its number, what it waits for as the call `thread_time` tells it, and the name of the system call that it made last. The first word of the answer is how many bytes of memory the process has.";
     ASK_PRIVILEGED = 0x100, "Whoever asks may do so of anybody.";
 }
 

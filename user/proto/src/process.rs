@@ -121,9 +121,9 @@ crate::protocol! {
 
     /// More of what is known of a process, for those who look at it: its user and effective user,
     /// the group in the foreground of its session's terminal (0: it has none), which signals it
-    /// ignores, 20 less its nice value, and the words of its command, each with a final zero.
-    /// `ESRCH`: there is none with this number.
-    30 look(pid: Number) -> (user: Number, effective: Number, foreground: Number, ignored: Hex, priority: Number; bytes command: Text);
+    /// ignores, 20 less its nice value, nanoseconds that it has had of processors, and the words of
+    /// its command, each with a final zero. `ESRCH`: there is none with this number.
+    30 look(pid: Number) -> (user: Number, effective: Number, foreground: Number, ignored: Hex, priority: Number, time: Number; bytes command: Text);
     /// The highest priority, 20 less the nice value, among a process (`which` 0), the members of a
     /// group (1), or the processes of a user (2). 0 means the caller's. `ESRCH`: there is nobody.
     /// `EINVAL`: no such kind.
@@ -172,6 +172,7 @@ crate::protocol! {
     /// Answers as `answer` does, with a reference.
     54 answer_file(first: Hex, second: Hex; references file: Kept(Any)) -> ();
     /// Nanoseconds of processors that the first threads of the programs have had that the process
-    /// was before, and the processes that it has waited for, with those that they have waited for.
-    34 times() -> (before: Number, children: Number);
+    /// was before, and the processes that it has waited for, with those that they have waited for; and those of all
+    /// processes that the manager has had.
+    34 times() -> (before: Number, children: Number, all: Number);
 }

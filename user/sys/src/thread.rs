@@ -149,6 +149,11 @@ impl Thread {
         raw::call(Call::ThreadTime, [self.0, 0, 0, 0]).map(|(nanoseconds, _)| nanoseconds)
     }
 
+    /// What it waits for just now, as [`nacre_abi::waiting`] has it.
+    pub fn waiting(self) -> Result<u64, Status> {
+        raw::call(Call::ThreadTime, [self.0, 0, 0, 0]).map(|(_, waiting)| waiting)
+    }
+
     /// Sets the address at which its foreign calls continue; 0 = they fail. [`Thread::OWN`] is the
     /// caller.
     pub fn set_foreign(self, entry: u64) -> Result<(), Status> {

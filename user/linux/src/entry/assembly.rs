@@ -38,6 +38,7 @@ pub use crate::abi::registers::Frame;
 /// program's `rax`.
 extern "C" fn dispatch(frame: &mut Frame, block: &'static Block) -> u64 {
     let number = frame.take_number();
+    block.number.store(number as u32, Ordering::Relaxed);
     let index = block.index.load(Ordering::Relaxed) as usize;
     let result = with_process(index, |process| {
         if process.growth.is_below(frame.stack) {

@@ -7,15 +7,17 @@ use crate::calls::memory::process_memory::MOST;
 use crate::operations::limit_checks;
 use crate::operations::proc;
 use crate::operations::proc::remote_query::Owner;
+use crate::operations::proc::thread_facts;
 use crate::operations::processors;
 use crate::operations::sockets::ancillary_data::record;
 use crate::process::{Process, lock};
 use crate::services::segment::Segment;
+use crate::state::memory::residence;
 use alloc::vec::Vec;
 use core::sync::atomic::AtomicU64;
 use nacre_abi::Rights;
 use nacre_proto::flags::{ASK_FILE, ASK_LIMIT, ASK_LIMIT_SET, ASK_LINK, ASK_MANAGER, ASK_MEMORY, ASK_MEMORY_SET, ASK_NUMBERS};
-use nacre_proto::flags::{ASK_PRIVILEGED, ASK_PROCESSORS, ASK_PROCESSORS_SET, ASK_TEXT};
+use nacre_proto::flags::{ASK_PRIVILEGED, ASK_PROCESSORS, ASK_PROCESSORS_SET, ASK_TEXT, ASK_THREADS};
 use nacre_proto::process::visit;
 use nacre_proto::process as manager;
 use nacre_sys::{Reference, Span, Thread};
@@ -64,6 +66,10 @@ fn answer(process: &mut Process, asked: &visit::Reply, data: &[u8]) {
             }
             Err(error) => Err(error),
         },
+        ASK_THREADS => {
+            shown = thread_facts::threads_told(process, MOST as usize);
+            Ok(([residence::all_resident(&process.memory), 0], Span::from(&shown[..])))
+        }
         ASK_MANAGER => answer_manager(process, asked, data).map(|moved| (moved, Span::EMPTY)),
         ASK_FILE => match answer_file(process, asked) {
             Ok(()) => return,

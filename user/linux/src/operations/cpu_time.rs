@@ -53,10 +53,10 @@ impl Process {
     }
 }
 
-/// Nanoseconds of the programs that the process was before, and of children that it has waited for.
-/// Who has no manager has had neither.
-pub fn times_told() -> [u64; 2] {
-    manager::times(Reference::PARENT).map_or([0; 2], |reply| [reply.before, reply.children])
+/// Nanoseconds of the programs that the process was before, of children that it has waited for, and
+/// of all processes. Who has no manager has had none of them.
+pub fn times_told() -> [u64; 3] {
+    manager::times(Reference::PARENT).map_or([0; 3], |reply| [reply.before, reply.children, reply.all])
 }
 
 /// Reads a clock of CPU time, in nanoseconds.

@@ -37,6 +37,8 @@ pub struct Block {
     word: AtomicU32,
     /// The condition that it waits at; 0 until it waits for the first time.
     condition: AtomicU64,
+    /// Number of the system call that the thread made last, of those that the library carries out.
+    pub number: AtomicU32,
     /// Counts down, from call to call through the kernel; below 0 the library is shown one.
     pub countdown: AtomicI32,
     /// Answers of calls that need no lock, by number.
@@ -68,6 +70,7 @@ impl Block {
             index: AtomicU32::new(0),
             word: AtomicU32::new(0),
             condition: AtomicU64::new(0),
+            number: AtomicU32::new(0),
             countdown: AtomicI32::new(0),
             quick: [const { AtomicI32::new(0) }; QUICK],
         }

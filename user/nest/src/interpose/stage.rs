@@ -5,6 +5,7 @@ use super::worker_buffers::WorkerBuffers;
 use super::relay::{Relay, Staff};
 use crate::spawn::{Child, Ports};
 use crate::supply::{Segment, ResourceSource};
+pub use crate::ward::short_name;
 use crate::{ChildPool, SpawnError, Services, Ward, attending, search};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -149,7 +150,7 @@ fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<Optio
         let data = services.pageable_pool();
         let child = search::spawn_with(&mut ward.maker(services.files()).with_data_pool(data), command, random, arguments, Ports { keeper: Reference::NONE, ..ports })?;
         tell(|relay| relay.is_made((child.space(), child.thread()), None));
-        ward.begin(&child, short_name(command))?;
+        ward.begin(&child, command)?;
         tell(|relay| relay.is_begun());
         return Ok(None);
     }
@@ -181,11 +182,6 @@ fn end_child() {
     if let Some(ward) = *WARD.lock() {
         ward.kill();
     }
-}
-
-/// Returns the name of a program in lists: the last part of its path.
-pub fn short_name<'a>(command: &[&'a [u8]]) -> &'a [u8] {
-    command.first().and_then(|word| word.rsplit(|byte| *byte == b'/').next()).unwrap_or_default()
 }
 
 /// The name of a command, for messages.

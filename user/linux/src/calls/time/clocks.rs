@@ -101,7 +101,7 @@ pub fn times(process: &mut Process, frame: &mut Frame) -> Answer {
     let ticks = seconds * TICKS + nanoseconds / (SECOND / TICKS);
     let buffer = frame.arguments()[0];
     if buffer != 0 {
-        let (used, [_, children]) = (process.used(), cpu_time::times_told());
+        let (used, [_, children, _]) = (process.used(), cpu_time::times_told());
         process.memory.write_words(buffer, &[used / (SECOND / TICKS), 0, children / (SECOND / TICKS), 0])?;
     }
     Ok(ticks)

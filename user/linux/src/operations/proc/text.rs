@@ -62,6 +62,7 @@ struct Known {
     foreground: i64,
     ignored: u64,
     priority: u64,
+    time: u64,
     command: Vec<u8>,
 }
 
@@ -107,9 +108,10 @@ fn of_system(process: &mut Process, name: &str) -> Result<String, Errno> {
         "stat" => {
             let (start, _) = process.services.clock(REALTIME)?;
             let (_, last) = count_processes();
-            let line = format!("0 0 0 {ticks} 0 0 0 0 0 0");
-            let each: String = (0..processors::processors(process)).map(|number| format!("cpu{number} {line}\n")).collect();
-            format!("cpu  {line}\n{each}intr 0\nctxt 0\nbtime {}\nprocesses {last}\nprocs_running 1\nprocs_blocked 0\nsoftirq 0 0 0 0 0 0 0 0 0 0 0\n", start.saturating_sub(seconds))
+            let (count, used) = (processors::processors(process).max(1), cpu_time::times_told()[2] / TICK);
+            let line = |used: u64, all: u64| format!("{used} 0 0 {} 0 0 0 0 0 0", all.saturating_sub(used));
+            let each: String = (0..count).map(|number| format!("cpu{number} {}\n", line(used / count, ticks))).collect();
+            format!("cpu  {}\n{each}intr 0\nctxt 0\nbtime {}\nprocesses {last}\nprocs_running 1\nprocs_blocked 0\nsoftirq 0 0 0 0 0 0 0 0 0 0 0\n", line(used, ticks * count), start.saturating_sub(seconds))
         }
         "uptime" => format!("{seconds}.{:02} {seconds}.{:02}\n", nanoseconds / 10_000_000, nanoseconds / 10_000_000),
         "version" => String::from("Linux version 6.1.0-nacre (nacre@nacre) (rustc) #1 Nacre\n"),
@@ -153,7 +155,7 @@ fn known(process: &mut Process, pid: u64) -> Result<Known, Errno> {
     if !process.is_managed() {
         let name = text(&process.me().name);
         let [user, effective, ..] = process.identity.owner().map(u64::from);
-        return Ok(Known { pid: own, parent: 0, group: own, session: own, state: 'R', threads: 1, name, user, effective, foreground: -1, ignored: 0, priority: 20, command: process.executable.clone() });
+        return Ok(Known { pid: own, parent: 0, group: own, session: own, state: 'R', threads: 1, name, user, effective, foreground: -1, ignored: 0, priority: 20, time: process.used(), command: process.executable.clone() });
     }
     let (mut name, mut command) = ([0; 64], alloc::vec![0u8; 1024]);
     let found = manager::list(Reference::PARENT, pid, &mut name).map_err(|_| ENOENT)?;
@@ -165,9 +167,9 @@ fn known(process: &mut Process, pid: u64) -> Result<Known, Errno> {
     // Who asks runs; who answers another does not.
     let state = if pid == own && process.threads.get(process.caller).is_some() { 'R' } else { char::from(found.state as u8) };
     let manager::list::Reply { parent, group, session, threads, .. } = found;
-    let manager::look::Reply { user, effective, foreground, ignored, priority, .. } = more;
+    let manager::look::Reply { user, effective, foreground, ignored, priority, time, .. } = more;
     let foreground = if foreground == 0 { -1 } else { foreground as i64 };
-    Ok(Known { pid, parent, group, session, state, threads, name: text(&name), user, effective, foreground, ignored, priority, command })
+    Ok(Known { pid, parent, group, session, state, threads, name: text(&name), user, effective, foreground, ignored, priority, time, command })
 }
 
 fn of_process(process: &mut Process, pid: u64, thread: u64, name: &str) -> Result<Vec<u8>, Errno> {
@@ -260,10 +262,12 @@ fn thread_shown(process: &mut Process, number: u64) -> &mut Thread {
     process.thread_at(index)
 }
 
+/// Nanoseconds of a tick, the unit of `stat`.
+const TICK: u64 = 10_000_000;
+
 /// Hundredths of seconds that the process, or another thread than its first, has used, and children
 /// that were waited for.
 fn ticks(process: &mut Process, thread: u64) -> [u64; 2] {
-    const TICK: u64 = 10_000_000;
     let used = if thread == process.pid() { process.used() } else { thread_shown(process, thread).used() };
     [used / TICK, cpu_time::times_told()[1] / TICK]
 }
@@ -277,7 +281,7 @@ fn stat_line(process: &mut Process, known: &Known, thread: u64, name: &str, is_o
         _ if known.foreground == -1 => 0,
         _ => nacre_proto::channel::CONSOLE,
     };
-    let [used, of_children] = if is_own { ticks(process, thread) } else { [0; 2] };
+    let [used, of_children] = if is_own { ticks(process, thread) } else { [known.time / TICK, 0] };
     let mut line = format!("{thread} ({name}) {} {} {} {} {terminal} {} 4194304 0 0 0 0 ", known.state, known.parent, known.group, known.session, known.foreground);
     let _ = write!(line, "{used} 0 {of_children} 0 ");
     let _ = write!(line, "{} {nice} {} 0 0 {size} {resident} 18446744073709551615 ", 20 + nice, known.threads);
