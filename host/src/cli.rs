@@ -295,6 +295,8 @@ pub struct NewMachine {
     /// Put a file or directory of this machine into the guest, at PATH, as `run` does
     #[arg(short, long = "file", value_name = "HOST[:PATH]")]
     pub files: Vec<String>,
+    #[command(flatten)]
+    pub network: NetworkArguments,
 }
 
 impl NewMachine {
@@ -302,7 +304,7 @@ impl NewMachine {
     fn thaw(&self, image: &Path) -> RunArguments {
         let command = ["checkpoint".into(), "--thaw".into(), image.as_os_str().to_os_string()];
         let guest = GuestArguments { files: self.files.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
-        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, directory: RootArguments::default(), network: NetworkArguments::default(), guest }
+        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, directory: RootArguments::default(), network: self.network.clone(), guest }
     }
 }
 
@@ -436,6 +438,13 @@ mod tests {
     #[test]
     fn definition_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_thawed_machine_may_have_a_network() {
+        let cli = Cli::try_parse_from(["nacre", "thaw", "-p", "8080:80", "image"]).unwrap();
+        let Task::Thaw(arguments) = cli.task else { panic!("another command") };
+        assert_eq!(arguments.as_run().network.published.len(), 1);
     }
 
     #[test]

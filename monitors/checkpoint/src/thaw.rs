@@ -19,7 +19,7 @@ use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::PAGE_SIZE;
 use nacre_nest::Services;
 use nacre_nest::command::lossy;
-use nacre_proto::flags::SERVICE_FILES;
+use nacre_proto::flags::{SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_CONTROL, SERVICE_FILES, SERVICE_MEMORY, SERVICE_NETWORK, SERVICE_NIC, SERVICE_OBJECTS, SERVICE_PROCESS};
 use nacre_proto::{Errno, parent};
 use nacre_snapshot::check::{Places, check_facts};
 use nacre_snapshot::image::{Facts, Fault, Origin, Port, Reader};
@@ -143,12 +143,27 @@ fn what(port: &Port, own: &OwnedPort, outside: &Outside, lost: &mut Vec<String>)
 /// Something outside, in words.
 pub fn describe(origin: &Origin) -> String {
     match origin {
-        Origin::Service(number) => format!("service {number}"),
+        Origin::Service(number) => service(*number),
         Origin::Stream(number) => format!("stream {number}"),
         Origin::File(path, ..) | Origin::Program(path) => lossy(path),
         Origin::Unnamed(..) => String::from("a file without a name"),
         Origin::Lost(what) => lossy(what),
     }
+}
+
+/// A service by its number, in words.
+fn service(number: u64) -> String {
+    String::from(match number {
+        SERVICE_FILES => "the files",
+        SERVICE_MEMORY | SERVICE_OBJECTS => "a memory pool",
+        SERVICE_PROCESS => "the process manager",
+        SERVICE_CLOCK => "the clock",
+        SERVICE_CHANNELS => "pipes and local sockets of the world around it",
+        SERVICE_CONTROL => "commands from outside",
+        SERVICE_NETWORK => "sockets of the internet, which a machine with --net has",
+        SERVICE_NIC => "the network card, which a machine with --net has",
+        other => return format!("service {other}"),
+    })
 }
 
 /// Connects what leads from us into the environment: ports that are told, and clients that wait.
@@ -196,4 +211,15 @@ pub fn start(life: &mut Life, running: &[u64]) -> Result<(), String> {
     frame.start(&mut life.outside.arena, running).map_err(said("starting"))?;
     life.outside.go_on();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_that_is_missing_is_named() {
+        assert_eq!(describe(&Origin::Service(SERVICE_NETWORK)), "sockets of the internet, which a machine with --net has");
+        assert_eq!(describe(&Origin::Service(77)), "service 77");
+    }
 }
