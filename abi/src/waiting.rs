@@ -1,23 +1,23 @@
-//! What a thread waits for, as `thread_time` tells it: bits 0-7 say how it waits; bits 32-63 are the
-//! label of its message, if it sends one or awaits the reply.
+//! What a thread waits for, as `thread_time` tells it: bits 0-7 say how it waits; bits 32-63 are
+//! the label of its message, if it sends one or awaits the reply.
 
-/// The thread runs, or could.
+/// State of a thread that runs, or could.
 pub const RUNS: u64 = 0;
-/// It sends a message, and nobody has received it.
+/// Wait for somebody to receive the thread's message.
 pub const SENDS: u64 = 1;
-/// It has faulted, and a keeper is to answer.
+/// Wait for a keeper to answer the thread's fault.
 pub const FAULTS: u64 = 2;
-/// It is to receive a message or a notification.
+/// Wait for a message or a notification.
 pub const RECEIVES: u64 = 3;
-/// Its message was received, and not answered.
+/// Wait for the answer to a message that was received.
 pub const AWAITS_REPLY: u64 = 4;
-/// It waits at a mutex or a condition.
+/// Wait at a mutex or a condition.
 pub const LOCK: u64 = 5;
-/// It sleeps for some time.
+/// Sleep for some time.
 pub const SLEEPS: u64 = 6;
-/// Another thread has its time.
+/// Wait while another thread has the time of this one.
 pub const DONATES: u64 = 7;
-/// It is stopped.
+/// State of a thread that is stopped.
 pub const STOPPED: u64 = 8;
 
 /// First bit of the label.

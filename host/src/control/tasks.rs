@@ -132,7 +132,7 @@ fn to_table(all: &[Listed]) -> String {
     text
 }
 
-/// What the threads of a process wait for, in a column: each once, with how many wait so.
+/// Returns the column with what threads wait for: each once, with the number of those that do.
 fn waits_shown(waits: &[(u64, &str)]) -> String {
     let mut counted: Vec<(&str, usize)> = Vec::new();
     for (_, what) in waits {

@@ -67,7 +67,7 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// What a thread waits for, as [`waiting`] has it.
+    /// Returns what a thread waits for, in a word of [`waiting`].
     fn waiting_of(thread: Thread<'_>) -> u64 {
         match thread.wait() {
             _ if thread.has(Thread::STOPPED) => waiting::STOPPED,

@@ -34,7 +34,7 @@ impl Lists {
         if self.commands.is_empty() { FOREVER } else { PATIENCE }
     }
 
-    /// So much time has passed; 0: some event has come.
+    /// Counts time that has passed; 0 stands for an event.
     pub fn passed(&mut self, nanoseconds: u64) {
         self.waited = self.waited.saturating_add(nanoseconds.max(EVENT));
     }

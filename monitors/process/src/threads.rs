@@ -1,5 +1,5 @@
-//! What threads wait for, in words. The lines come from the library of a process, which may say what
-//! it likes.
+//! What threads wait for, in words. The lines come from the library of a process, which may say
+//! what it likes.
 
 use alloc::format;
 use alloc::string::String;
@@ -26,7 +26,7 @@ fn read_line(line: &str) -> Option<(u64, String)> {
     (is_name && fields.next().is_none()).then(|| (number, described(word, call)))
 }
 
-/// What a thread waits for that made this system call last.
+/// Describes what a thread waits for that made this system call last.
 pub fn described(word: u64, call: &str) -> String {
     let of_call = |other: &str| String::from(if call.is_empty() { other } else { call });
     match waiting::kind(word) {

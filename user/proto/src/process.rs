@@ -172,7 +172,7 @@ crate::protocol! {
     /// Answers as `answer` does, with a reference.
     54 answer_file(first: Hex, second: Hex; references file: Kept(Any)) -> ();
     /// Nanoseconds of processors that the first threads of the programs have had that the process
-    /// was before, and the processes that it has waited for, with those that they have waited for; and those of all
-    /// processes that the manager has had.
+    /// was before, and the processes that it has waited for, with those that they have waited for.
+    /// `all`: those of all processes that the manager has had.
     34 times() -> (before: Number, children: Number, all: Number);
 }

@@ -149,7 +149,7 @@ impl Thread {
         raw::call(Call::ThreadTime, [self.0, 0, 0, 0]).map(|(nanoseconds, _)| nanoseconds)
     }
 
-    /// What it waits for just now, as [`nacre_abi::waiting`] has it.
+    /// Returns what it waits for just now, in a word of [`nacre_abi::waiting`].
     pub fn waiting(self) -> Result<u64, Status> {
         raw::call(Call::ThreadTime, [self.0, 0, 0, 0]).map(|(_, waiting)| waiting)
     }
