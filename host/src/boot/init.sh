@@ -61,19 +61,20 @@ exec </dev/ttyS0 >/dev/ttyS0 2>&1
 # What was typed may come from now on.
 /nacre/port 245 1
 if [ -n "$enter" ] && [ -e /nacre/command ]; then
-    setsid -c $enter /bin/sh /run/nacre/command
+    set -- $enter /bin/sh /run/nacre/command
 elif [ -e /nacre/command ]; then
-    setsid -c sh /nacre/command
+    set -- sh /nacre/command
 else
-    setsid -c $enter sh -i
+    set -- $enter sh -i
 fi
+# When the first process of a session ends, what its terminal has not sent is thrown away. So that is
+# a shell that waits until all output has gone: setting a terminal does. Keys end the command alone.
+setsid -c sh -c 'trap : INT QUIT; "$@"; status=$?; trap "" TTOU; stty -echo; exit $status' session "$@"
 status=$?
 sync
 cd /
 for folder in dev/pts dev proc sys tmp run .; do
     [ -n "$enter" ] && umount /nacre/root/$folder 2>/dev/null
 done
-# Setting the terminal waits until all output has gone.
-stty -F /dev/ttyS0 -echo
 # The machine ends with this status.
 /nacre/port 244 $status

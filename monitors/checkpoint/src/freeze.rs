@@ -25,11 +25,12 @@ pub fn said(what: &'static str) -> impl Fn(Trouble) -> String {
 }
 
 /// The time: seconds since 1970, and nanoseconds of the monotonic clock.
-pub fn time() -> (u64, u64) {
-    let found = parent::find(Reference::PARENT, SERVICE_CLOCK);
-    let read = |which| found.as_ref().ok().and_then(|reply| clock::read(reply.found.handle(), which).ok()).map_or((0, 0), |reply| (reply.seconds, reply.nanoseconds));
-    let ((real, _), (seconds, nanoseconds)) = (read(CLOCK_REALTIME), read(CLOCK_MONOTONIC));
-    (real, seconds * 1_000_000_000 + nanoseconds)
+pub fn time() -> Result<(u64, u64), String> {
+    let failed = |errno: Errno| format!("cannot read the clock: {errno}");
+    let service = parent::find(Reference::PARENT, SERVICE_CLOCK).map_err(failed)?.found;
+    let read = |which| clock::read(service.handle(), which).map_err(failed);
+    let (real, monotonic) = (read(CLOCK_REALTIME)?, read(CLOCK_MONOTONIC)?);
+    Ok((real.seconds, monotonic.seconds.saturating_mul(1_000_000_000).saturating_add(monotonic.nanoseconds)))
 }
 
 /// The environment where it is, with all that it is linked to.
@@ -162,7 +163,7 @@ pub fn facts(life: &mut Life, running: &[u64]) -> Result<Facts, String> {
     let objects = frame.objects(&mut outside.arena).map_err(said("reading objects"))?;
     let threads: BTreeSet<u64> = objects.iter().filter(|object| object.kind == ObjectType::Thread).map(|object| object.offset).collect();
     let running: Vec<u64> = running.iter().copied().filter(|thread| threads.contains(thread)).collect();
-    let (frozen_at, now) = time();
+    let (frozen_at, now) = time()?;
     Ok(Facts {
         command: life.command.clone(),
         size: frame.size,

@@ -176,7 +176,7 @@ fn serve_warm(world: &mut World, options: &Options<'_>) -> Result<u64, String> {
 
 /// Serves until the end; freezes and forks on the way.
 fn serve(world: &mut World, options: &Options<'_>, images: Option<&Images>) -> Result<u64, String> {
-    let mut next = options.after.or(options.every).map(|pause| nacre_sys::clock::ticks() + pause);
+    let mut next = options.after.or(options.every).map(|pause| world.clock.now() + pause);
     loop {
         world.serve_until(next)?;
         if world.is_over() {
@@ -205,7 +205,7 @@ fn serve(world: &mut World, options: &Options<'_>, images: Option<&Images>) -> R
                 Err(why) => complain(NAME, &why),
             }
         }
-        next = options.every.map(|pause| nacre_sys::clock::ticks() + pause);
+        next = options.every.map(|pause| world.clock.now() + pause);
     }
 }
 

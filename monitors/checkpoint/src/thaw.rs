@@ -82,7 +82,7 @@ pub fn build(world: &World, place: u64, facts: &Facts, objects: &[Object], arena
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let mut outside = Outside::new(world.set(), place, arena, services, world.desk.clone()).map_err(wrong)?;
     outside.pools = pools(facts).ok_or_else(|| Fault::Nonsense.to_string())?;
-    outside.clock_ahead = facts.monotonic.saturating_sub(time().1);
+    outside.clock_ahead = facts.monotonic.saturating_sub(time()?.1);
     let entries = entries(facts, &outside, lost).map_err(wrong)?;
     outside.take_over(entries);
     let frame = frame(&outside);

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_abi::{Code, fault};
 use nacre_control::record::{Figures, figures};
+use nacre_nest::clock::Clock;
 use nacre_proto::{Errno, Event, ServerEndpoint};
 use nacre_sys::{OwnedPortSet, Status};
 
@@ -69,6 +70,8 @@ pub struct World {
     pub awaited: Vec<Awaited>,
     /// Freezes and forks so far.
     pub history: History,
+    /// The parent's clock.
+    pub clock: Clock,
     endpoint: ServerEndpoint,
     set: OwnedPortSet,
 }
@@ -79,7 +82,7 @@ impl World {
         let set = OwnedPortSet::new()?;
         let desk = Rc::new(Desk::start(set.handle()));
         let endpoint = ServerEndpoint::new(MAX_BYTES as usize)?;
-        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, status: 0, template: None, awaited: Vec::new(), history: History::default(), endpoint, set })
+        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, status: 0, template: None, awaited: Vec::new(), history: History::default(), clock: Clock::find()?, endpoint, set })
     }
 
     /// The set of all ports.
@@ -87,12 +90,12 @@ impl World {
         self.set.handle()
     }
 
-    /// Serves until that time on the machine's clock, a command, or the end of all. Without a time,
-    /// until a command or the end.
+    /// Serves until that time in nanoseconds of the parent's clock, a command, or the end of all.
+    /// Without a time, until a command or the end.
     pub fn serve_until(&mut self, end: Option<u64>) -> Result<(), String> {
         self.bury();
         while !self.is_over() && !self.is_commanded {
-            let left = end.map(|end| end.saturating_sub(nacre_sys::clock::ticks()));
+            let left = end.map(|end| end.saturating_sub(self.clock.now()));
             if left == Some(0) {
                 return Ok(());
             }

@@ -5,7 +5,6 @@
 //! Locks are taken in this order: output, devices, seats.
 
 use crate::cards::Extension;
-use crate::clock::Clock;
 use crate::exits::PortAccess;
 use crate::manifest::MANIFEST;
 use crate::records::Records;
@@ -15,6 +14,7 @@ use alloc::string::String;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use nacre_machine_devices::{MAX_PROCESSORS, OUTPUT_SIZE, Outcome, Platform};
 use nacre_nest::attending;
+use nacre_nest::clock::Clock;
 use nacre_proto::Errno;
 use nacre_rt::{stream, thread};
 use nacre_sys::FOREVER;
@@ -145,9 +145,19 @@ impl Board {
     /// Lets a processor do something with the devices, at the time that `act` is given. `None`: the
     /// board has no devices yet.
     pub fn with<T>(&self, processor: usize, act: impl FnOnce(&mut Devices, u64) -> T) -> Option<T> {
+        self.with_time(processor, Clock::now, act)
+    }
+
+    /// Does the same at the time that was seen last: for a processor that has just asked for it, or
+    /// to which it does not matter. Who asks may wait for an answer, and all others meanwhile.
+    pub fn with_last_time<T>(&self, processor: usize, act: impl FnOnce(&mut Devices, u64) -> T) -> Option<T> {
+        self.with_time(processor, Clock::last, act)
+    }
+
+    fn with_time<T>(&self, processor: usize, time: impl FnOnce(&Clock) -> u64, act: impl FnOnce(&mut Devices, u64) -> T) -> Option<T> {
         let mut found = self.devices.lock();
         let devices = found.as_mut()?;
-        let now = devices.clock.now();
+        let now = time(&devices.clock);
         devices.advance(now, &self.taken);
         let result = act(devices, now);
         self.settle(devices, now, Some(processor));
@@ -196,7 +206,7 @@ impl Board {
         let devices = found.as_mut()?;
         let line = devices.platform.line_with_output()?;
         let count = devices.platform.take_output(line, bytes);
-        let now = devices.clock.now();
+        let now = devices.clock.last();
         // The processor may have looked already.
         self.settle(devices, now, None);
         Some((line, count))

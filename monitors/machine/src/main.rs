@@ -9,7 +9,6 @@ extern crate alloc;
 mod access;
 mod board;
 mod cards;
-mod clock;
 mod console;
 mod debugged;
 mod debugger;

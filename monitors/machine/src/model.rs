@@ -3,7 +3,6 @@
 
 use crate::access::paging;
 use crate::board::BOARD;
-use crate::clock::Clock;
 use crate::guest::Memory;
 use core::arch::x86_64::__cpuid;
 use nacre_abi::frame::word;
@@ -12,6 +11,7 @@ use nacre_machine_load::GuestMemory;
 use nacre_machine_x86::{
     Code, GeneralProtection, Host, Instruction, Model, MsrAction, Msrs, Processor, cpuid, decode, fetch, time_info, wall_clock,
 };
+use nacre_nest::clock::Clock;
 use nacre_sys::Frame;
 
 /// Model-specific register with the counter's value at which the timer goes off.
@@ -59,15 +59,16 @@ impl Registers {
         Processor { cr0: frame.get(word::CR0), efer: frame.get(word::EFER), tsc }
     }
 
-    /// Does something with the APICs, unless they do not have it.
+    /// Does something with the APICs, unless they do not have it. The time was asked for before.
     fn apic<T>(&self, act: impl FnOnce(&mut Apics, usize, u64) -> Option<T>) -> Option<T> {
-        BOARD.with(self.number, |devices, now| act(devices.platform.apics(), self.number, now)).flatten()
+        BOARD.with_last_time(self.number, |devices, now| act(devices.platform.apics(), self.number, now)).flatten()
     }
 
     /// Time at which the guest's counter, which is `now` now, has a value.
-    fn time_of(&self, value: u64, now: u64) -> u64 {
+    fn time_of(&self, frame: &Frame, value: u64, now: u64) -> u64 {
+        let ticks = now.wrapping_sub(frame.get(word::TIME_OFFSET));
         // One more, since nanoseconds are rounded down.
-        self.clock.nanoseconds(self.clock.ticks().saturating_add(value.saturating_sub(now))).saturating_add(1)
+        self.clock.nanoseconds(ticks.saturating_add(value.saturating_sub(now))).saturating_add(1)
     }
 
     /// RDMSR.
@@ -82,7 +83,7 @@ impl Registers {
     /// WRMSR.
     pub fn write(&mut self, frame: &Frame, number: u32, value: u64) -> Result<(), GeneralProtection> {
         let processor = self.processor(frame);
-        let at = self.time_of(value, processor.tsc);
+        let at = self.time_of(frame, value, processor.tsc);
         let by_apic = self.apic(|apics, own, now| if number == DEADLINE { Some(Ok(apics.set_counter(own, value, at))) } else { apics.write_register(own, number, value, now) });
         if let Some(result) = by_apic {
             return result.map_err(|_| GeneralProtection);

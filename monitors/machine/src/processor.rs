@@ -3,7 +3,6 @@
 use crate::exits::{self, PortAccess};
 use crate::access;
 use crate::board::{BOARD, Devices};
-use crate::clock::Clock;
 use crate::debugger;
 use crate::guest::Memory;
 use crate::model;
@@ -16,6 +15,7 @@ use core::cell::Cell;
 use nacre_abi::frame::{EXIT_INVALID, event, word};
 use nacre_machine_devices::{Outcome, Signal};
 use nacre_machine_x86::{Instruction, Kind, Move};
+use nacre_nest::clock::Clock;
 use nacre_sys::{FOREVER, Frame};
 
 /// Bit of DR6: an instruction was traced.
@@ -105,7 +105,7 @@ impl Processor {
                     self.enter()?;
                     self.left()?;
                 }
-                Next::Serve => self.with(|devices, _| devices.serve_rest())?,
+                Next::Serve => self.with_last_time(Devices::serve_rest)?,
                 Next::Wait => seat.wait(FOREVER),
                 Next::Start(page) => {
                     self.held.set(0);
@@ -146,6 +146,11 @@ impl Processor {
         Ok(())
     }
 
+    /// Does something with the devices that does not ask for the time.
+    fn with_last_time<T>(&self, act: impl FnOnce(&mut Devices) -> T) -> Result<T, String> {
+        BOARD.with_last_time(self.number, |devices, _| act(devices)).ok_or_else(|| String::from("the machine has no devices"))
+    }
+
     /// Does something with the devices.
     fn with<T>(&self, act: impl FnOnce(&mut Devices, u64) -> T) -> Result<T, String> {
         BOARD.with(self.number, act).ok_or_else(|| String::from("the machine has no devices"))
@@ -160,7 +165,7 @@ impl Processor {
         }
         let is_free = frame.get(word::INJECT) & exits::VALID == 0;
         let takes = !steps && is_free && frame.get(word::RFLAGS) & INTERRUPTS != 0 && frame.get(word::SHADOW) == 0;
-        self.with(|devices, _| {
+        self.with_last_time(|devices| {
             let outcome = devices.platform.outcome();
             if outcome.is_some() {
                 return Next::End(outcome);
@@ -251,7 +256,7 @@ impl Processor {
         if value & !0xf != 0 {
             return self.raise(exits::PROTECTION);
         }
-        self.with(|devices, _| devices.platform.apics().set_task_class(self.number, value as u8))?;
+        self.with_last_time(|devices| devices.platform.apics().set_task_class(self.number, value as u8))?;
         self.pass(u64::from(length))
     }
 
@@ -430,7 +435,7 @@ impl Processor {
     fn halt(&mut self) -> Step {
         self.pass_instruction()?;
         let takes = self.get(word::RFLAGS) & INTERRUPTS != 0;
-        if !takes && self.with(|devices, _| devices.set_idle(self.number, true))? {
+        if !takes && self.with_last_time(|devices| devices.set_idle(self.number, true))? {
             // Nothing can wake it: a machine without a power switch is turned off so.
             BOARD.end(Ok(None));
         }

@@ -2,7 +2,6 @@
 
 use crate::board::{BOARD, End};
 use crate::cards::{self, Extension};
-use crate::clock::Clock;
 use crate::console;
 use crate::debugger;
 use crate::files;
@@ -18,6 +17,7 @@ use nacre_machine_devices::{IO_APIC_ADDRESS, IO_APIC_ID, Platform};
 use nacre_machine_load::cpio::Archive;
 use nacre_machine_load::{ByteSource, Start, acpi, linux, pvh};
 use nacre_abi::frame::word;
+use nacre_nest::clock::Clock;
 use nacre_nest::{Services, attending};
 use nacre_nest::command::lossy;
 use nacre_proto::flags::O_RDONLY;

@@ -8,11 +8,9 @@ use nacre_abi::message::MAX_BYTES;
 use nacre_channel::hub::Hub;
 use nacre_channel::service::InnerEnds;
 use nacre_internet::Stack;
-use nacre_proto::flags::{CLOCK_MONOTONIC, SERVICE_CLOCK};
+use nacre_nest::clock::Clock;
 use nacre_proto::nic::{self, add_frame, frames};
-use nacre_proto::{Errno, clock, parent};
-use nacre_sys::clock::{Scale, ticks};
-use nacre_sys::{FOREVER, OwnedReference, Reference};
+use nacre_sys::{FOREVER, OwnedReference};
 
 /// Free memory below which there are no new connections.
 const ROOM: usize = 1 << 20;
@@ -20,7 +18,6 @@ const ROOM: usize = 1 << 20;
 const MAX_ROUNDS: usize = 16;
 /// Time in nanoseconds to wait, at most, while the card takes no frame.
 const HELD: u64 = 1_000_000;
-const SECOND: u64 = 1_000_000_000;
 
 /// Frames that came and went, and connections that stand: read by the monitor's seat.
 pub static FRAMES_IN: AtomicU64 = AtomicU64::new(0);
@@ -28,29 +25,6 @@ pub static FRAMES_IN: AtomicU64 = AtomicU64::new(0);
 pub static FRAMES_OUT: AtomicU64 = AtomicU64::new(0);
 /// Connections.
 pub static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
-
-/// The clock, read without a message if its server allows that.
-pub struct Clock {
-    service: OwnedReference,
-    scale: Option<Scale>,
-}
-
-impl Clock {
-    /// The parent's clock.
-    pub fn find() -> Result<Clock, Errno> {
-        let service = parent::find(Reference::PARENT, SERVICE_CLOCK)?.found;
-        let scale = clock::scale(service.handle()).ok().map(|known| Scale { start: known.start, factor: known.factor });
-        Ok(Clock { service, scale })
-    }
-
-    /// Returns the time in nanoseconds.
-    pub fn now(&self) -> u64 {
-        match self.scale {
-            Some(scale) => scale.nanoseconds(ticks()),
-            None => clock::read(self.service.handle(), CLOCK_MONOTONIC).map_or(0, |time| time.seconds.saturating_mul(SECOND).saturating_add(time.nanoseconds)),
-        }
-    }
-}
 
 /// The card and the protocols. The head of this module describes them.
 pub struct Card {

@@ -6,6 +6,7 @@
 extern crate alloc;
 
 pub mod attending;
+pub mod clock;
 pub mod command;
 pub mod data;
 pub mod elf;

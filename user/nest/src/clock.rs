@@ -1,5 +1,6 @@
-//! The time that the devices go by, and the counter that the guest reads.
+//! The parent's clock, as monitors read it: without a message where that is possible.
 
+use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_proto::flags::{CLOCK_MONOTONIC, CLOCK_REALTIME, SERVICE_CLOCK};
 use nacre_proto::{Errno, clock, parent};
 use nacre_sys::Reference;
@@ -7,6 +8,9 @@ use nacre_sys::clock::{Scale, ticks};
 
 /// Nanoseconds a second.
 const SECOND: u64 = 1_000_000_000;
+
+/// Time that the clock told last when it was asked.
+static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// The parent's clock.
 #[derive(Clone, Copy, Debug)]
@@ -19,8 +23,8 @@ pub struct Clock {
 enum Source {
     /// Read from the processor's counter, by the parent's formula.
     Counted(Scale),
-    /// Asked of the parent each time: it keeps another time than the processor's counter, which the
-    /// guest does not see then. The guest's counts nanoseconds.
+    /// Asked of the parent each time: it keeps another time than the processor's counter. Ticks are
+    /// nanoseconds then.
     Asked(Reference),
 }
 
@@ -44,23 +48,33 @@ impl Clock {
         }
     }
 
-    /// Returns true if the guest must not read the processor's counter.
+    /// Returns true if the processor's counter has nothing to do with this clock.
     pub fn is_asked(&self) -> bool {
         matches!(self.source, Source::Asked(_))
     }
 
-    /// The counter that the guest reads, but for its offset.
+    /// The counter that the clock goes by. It stands still while nobody answers.
     pub fn ticks(&self) -> u64 {
         match self.source {
             Source::Counted(_) => ticks(),
-            // A clock that does not answer stands still.
-            Source::Asked(service) => ask(service, CLOCK_MONOTONIC).unwrap_or(0),
+            Source::Asked(service) => match ask(service, CLOCK_MONOTONIC) {
+                Ok(now) => LAST.fetch_max(now, Ordering::Relaxed).max(now),
+                Err(_) => LAST.load(Ordering::Relaxed),
+            },
         }
     }
 
-    /// Nanoseconds.
+    /// Nanoseconds that have passed, since the machine started as a rule.
     pub fn now(&self) -> u64 {
         self.nanoseconds(self.ticks())
+    }
+
+    /// The time as far as it is known without a message. Nanoseconds.
+    pub fn last(&self) -> u64 {
+        match self.source {
+            Source::Counted(scale) => scale.nanoseconds(ticks()),
+            Source::Asked(_) => LAST.load(Ordering::Relaxed),
+        }
     }
 
     /// Nanoseconds when the counter says so.
