@@ -17,4 +17,5 @@ mod packages;
 mod prefix;
 mod port_program;
 pub mod program;
+pub mod volumes;
 pub mod writer;

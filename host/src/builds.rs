@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::progress;
 use crate::toolchain::{TARGET, Toolchain};
-use crate::tree::Tree;
+use crate::tree::{INSTALLED_KERNEL, INSTALLED_PROGRAMS, Tree};
 
 const KERNEL_FLAGS: &str = "-C relocation-model=static -C code-model=kernel -C force-frame-pointers=yes -C linker=ld.lld -Z emit-stack-sizes -C link-arg=--emit-relocs";
 const USER_FLAGS: &str = "-C relocation-model=pic -C code-model=small -C linker=ld.lld";
@@ -72,8 +72,25 @@ struct Group<'a> {
 /// The kernel's own features that measure something.
 const LATENCY: &[&str] = &["latency"];
 
+/// Products that were installed, which nobody builds.
+fn installed(tree: &Tree) -> Outcome<Products> {
+    let mut programs = Vec::new();
+    for group in folders(&tree.path(INSTALLED_PROGRAMS))? {
+        let files = fs::read_dir(&group).context(Class::File, || format!("cannot read {}", group.display()))?;
+        for path in files.filter_map(Result::ok).map(|entry| entry.path()) {
+            let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            programs.push(Program { name: name(&path), group: name(&group), path });
+        }
+    }
+    programs.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(Products { kernel: tree.path(INSTALLED_KERNEL), programs, tree: tree.clone() })
+}
+
 /// Brings kernel and programs up to date.
 pub fn ensure(tree: &Tree) -> Outcome<Products> {
+    if tree.is_installed() {
+        return installed(tree);
+    }
     let toolchain = Toolchain::from_environment();
     let programs = find_programs(tree)?;
     let kernel = ensure_kernel(tree, &toolchain, &kernel_group("kernel", &[]))?;
@@ -85,6 +102,9 @@ pub fn ensure(tree: &Tree) -> Outcome<Products> {
 /// measure, unless a word of
 /// the command names one of those.
 pub fn ensure_for(tree: &Tree, command: &[OsString]) -> Outcome<Products> {
+    if tree.is_installed() {
+        return installed(tree);
+    }
     let is_rare = |program: &Program| RARE_FOLDERS.contains(&program.group.as_str());
     let is_named = |program: &Program| command.iter().any(|word| names(word, &program.name));
     let mut programs = find_programs(tree)?;

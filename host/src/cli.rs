@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use crate::bench::arguments::BenchArguments;
 use crate::boot::directory::{Directory, RootArguments};
+use crate::dist::DistArguments;
+use crate::rings::arguments::TestArguments;
+use crate::boot::volumes::{Volume, VolumeArguments};
 use crate::control::arguments::{EXEC_EXAMPLES, ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, MOVE_EXAMPLES, MoveArguments, PsArguments, StatsArguments, THAW_EXAMPLES, TraceArguments};
 use crate::debian::DebianArguments;
 use crate::failure::STATUSES;
@@ -105,6 +108,8 @@ pub enum Task {
     Lint(LintArguments),
     /// Write a disc (ISO, BIOS and UEFI) that boots the program
     Image(ImageArguments),
+    /// Write packages by which others install what was built here: a .deb and a tarball
+    Dist(DistArguments),
     /// Make a directory with a Debian userland, for `run --root DIR` (by debootstrap)
     #[command(after_help = DEBIAN_EXAMPLES)]
     Debian(DebianArguments),
@@ -177,6 +182,9 @@ pub struct GuestArguments {
     /// Directory of this machine that is the guest's root directory
     #[arg(skip)]
     pub root: Option<Directory>,
+    /// Directories of this machine that lie in the guest's tree
+    #[arg(skip)]
+    pub volumes: Vec<Volume>,
     /// The machine has a network card
     #[arg(skip)]
     pub has_card: bool,
@@ -228,6 +236,9 @@ pub struct MachineArguments {
     /// Directory of this machine that the guest's root reads
     #[arg(skip)]
     pub directory: Option<Directory>,
+    /// Directories of this machine that are in the guest's tree
+    #[arg(skip)]
+    pub volumes: Vec<Volume>,
     /// Network that the guest's card is joined to
     #[arg(skip)]
     pub network: Option<Network>,
@@ -235,7 +246,7 @@ pub struct MachineArguments {
 
 impl Default for MachineArguments {
     fn default() -> Self {
-        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None, ports: Vec::new(), takes_turns: false, directory: None, network: None }
+        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None, ports: Vec::new(), takes_turns: false, directory: None, volumes: Vec::new(), network: None }
     }
 }
 
@@ -264,6 +275,8 @@ pub struct RunArguments {
     pub warm: Option<PathBuf>,
     #[command(flatten)]
     pub directory: RootArguments,
+    #[command(flatten)]
+    pub volumes: VolumeArguments,
     #[command(flatten)]
     pub network: NetworkArguments,
     #[command(flatten)]
@@ -304,7 +317,7 @@ impl NewMachine {
     fn thaw(&self, image: &Path) -> RunArguments {
         let command = ["checkpoint".into(), "--thaw".into(), image.as_os_str().to_os_string()];
         let guest = GuestArguments { files: self.files.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
-        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, directory: RootArguments::default(), network: self.network.clone(), guest }
+        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, directory: RootArguments::default(), volumes: VolumeArguments::default(), network: self.network.clone(), guest }
     }
 }
 
@@ -355,51 +368,6 @@ pub struct ImageArguments {
     pub boot_image: bool,
     #[command(flatten)]
     pub guest: GuestArguments,
-}
-
-/// Arguments of `test`.
-#[derive(Args, Debug)]
-pub struct TestArguments {
-    /// Run only tests whose name contains TEXT
-    #[arg(long, value_name = "TEXT")]
-    pub filter: Option<String>,
-    /// Run only these rings
-    #[arg(long, value_name = "RING", value_enum, value_delimiter = ',')]
-    pub ring: Vec<Ring>,
-    /// Run the ring of Linux programs below these monitors alone, as `process trace -q`
-    #[arg(long, value_name = "MONITORS", allow_hyphen_values = true)]
-    pub below: Option<String>,
-    /// Also write the summary as JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Number of machines that run at once
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub jobs: u32,
-}
-
-/// A ring of tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Ring {
-    /// Unit and model tests, on this machine
-    Host,
-    /// The conformance program, in the system
-    Conformance,
-    /// The hostile program, in the system
-    Hostile,
-    /// One program in environments that differ, and what it observes
-    Relative,
-    /// Programs under layers of monitors, compared with this machine
-    Stacks,
-    /// Small programs, each about a call of Linux's, on Linux and in the system
-    Linux,
-    /// All programs of the linux ring on memory that is paged by chance, by one pager to three
-    Paged,
-    /// The programs of the linux ring, frozen at random moments and thawed in a second machine
-    Frozen,
-    /// A disc under a BIOS and under UEFI; a store whose machine is killed
-    Discs,
-    /// Debian's kernel in guest machines, alone and between monitors
-    Guests,
 }
 
 /// Arguments of `latency`.

@@ -3,9 +3,11 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, CommandFactory};
+use clap_complete::Shell;
 use nacre_manifest::{Choice, Manifest, Programs};
 
 use crate::cli::{Cli, CompletionsArguments, ManArguments};
@@ -14,10 +16,15 @@ use crate::monitors::MONITORS;
 
 /// Prints the script for a shell.
 pub fn completions(arguments: &CompletionsArguments) -> Outcome<i32> {
-    let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut completed(), "nacre", &mut script);
-    print!("{}", String::from_utf8_lossy(&script));
+    print!("{}", script(arguments.shell));
     Ok(0)
+}
+
+/// The script for a shell.
+pub fn script(shell: Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut completed(), "nacre", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
 }
 
 /// Returns the command line whose words a shell completes: monitors among the programs of `run`.
@@ -28,16 +35,21 @@ fn completed() -> Command {
 
 /// Writes `nacre.1`, a page for each subcommand, and one for each monitor.
 pub fn manual_pages(arguments: &ManArguments) -> Outcome<i32> {
-    let cannot = || format!("cannot write manual pages to {}", arguments.folder.display());
-    fs::create_dir_all(&arguments.folder).context(Class::File, cannot)?;
-    clap_mangen::generate_to(Cli::command(), &arguments.folder).context(Class::File, cannot)?;
+    write_pages(&arguments.folder).map(|()| 0)
+}
+
+/// Writes all pages to a folder, which is made.
+pub fn write_pages(folder: &Path) -> Outcome<()> {
+    let cannot = || format!("cannot write manual pages to {}", folder.display());
+    fs::create_dir_all(folder).context(Class::File, cannot)?;
+    clap_mangen::generate_to(Cli::command(), folder).context(Class::File, cannot)?;
     for manifest in MONITORS {
         let name = format!("nacre-monitor-{}", manifest.name);
-        let file = fs::File::create(arguments.folder.join(format!("{name}.1"))).context(Class::File, cannot)?;
+        let file = fs::File::create(folder.join(format!("{name}.1"))).context(Class::File, cannot)?;
         let page = clap_mangen::Man::new(monitor(manifest)).title(name);
         page.render(&mut io::BufWriter::new(file)).context(Class::File, cannot)?;
     }
-    Ok(0)
+    Ok(())
 }
 
 /// Returns a monitor's command line, as a manual page describes it.

@@ -12,6 +12,7 @@ mod cli;
 mod closed_output;
 mod control;
 mod disc;
+mod dist;
 mod debian;
 mod describe;
 mod failure;
@@ -76,6 +77,9 @@ fn perform(cli: &Cli) -> Outcome<i32> {
         _ => {}
     }
     let tree = Tree::find()?;
+    if matches!(cli.task, Task::Test(_) | Task::Lint(_) | Task::Bench(_) | Task::Dist(_) | Task::Fuzz(_) | Task::Latency(_)) {
+        tree.check_sources()?;
+    }
     match &cli.task {
         Task::Run(arguments) => run::run(&tree, &arguments.clone().from_image()),
         Task::Thaw(arguments) => run::run(&tree, &arguments.as_run()),
@@ -84,6 +88,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
         Task::Lint(arguments) => lint::lint(&tree, arguments),
         Task::Bench(arguments) => bench::bench(&tree, arguments),
         Task::Image(arguments) => disc::image(&tree, arguments),
+        Task::Dist(arguments) => dist::dist(&tree, arguments),
         Task::Debian(arguments) => debian::debian(&tree, arguments),
         Task::Fuzz(arguments) => fuzz::fuzz(&tree, arguments),
         Task::Latency(arguments) => latency::latency(&tree, arguments),

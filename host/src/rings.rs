@@ -1,8 +1,10 @@
 //! `nacre test`: the rings of tests, and what they add up to.
 
+pub mod arguments;
 mod parallel_tests;
 mod debugger;
 mod ports;
+mod programs;
 mod discs;
 mod guests;
 mod host;
@@ -17,11 +19,12 @@ mod stacks;
 mod stores;
 mod system;
 mod tally;
+mod volumes;
 
 pub use system::describe;
 
 use crate::builds;
-use crate::cli::{Ring, TestArguments};
+use arguments::{Ring, TestArguments};
 use crate::failure::Outcome;
 use crate::json;
 use crate::tree::Tree;
@@ -30,10 +33,10 @@ use tally::TestCounts;
 /// Runs the rings that are asked for; 1 if a test failed. The last line is `N passed, N failed`.
 pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
     // The paged ring takes long, and the linux ring has a sample of it.
-    let wants = |ring: Ring| arguments.ring.contains(&ring) || arguments.ring.is_empty() && !matches!(ring, Ring::Paged);
+    let wants = |ring: Ring| arguments.ring.contains(&ring) || arguments.ring.is_empty() && !matches!(ring, Ring::Paged | Ring::Programs) && !arguments.programs || matches!(ring, Ring::Programs) && arguments.programs;
     let filter = arguments.filter.as_deref().unwrap_or("");
     let mut tally = TestCounts::default();
-    let needs_system = [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Linux, Ring::Paged, Ring::Frozen, Ring::Discs, Ring::Guests].into_iter().any(wants);
+    let needs_system = [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Linux, Ring::Paged, Ring::Frozen, Ring::Discs, Ring::Guests, Ring::Programs].into_iter().any(wants);
     let (tested, built) = std::thread::scope(|scope| {
         // The system is built while this machine's tests run: each leaves a processor idle now and
         // then.
@@ -94,8 +97,13 @@ fn in_system(
         tally.add(discs::run(products, filter)?);
         tally.add(stores::run(products, filter)?);
         tally.add(roots::run(products, filter)?);
+        tally.add(volumes::run(products, filter)?);
+        tally.add(programs::sample(tree, products, filter)?);
         tally.add(networks::run(products, filter)?);
         tally.add(ports::run(products, filter)?);
+    }
+    if wants(Ring::Programs) {
+        tally.add(programs::run(tree, products, filter)?);
     }
     if wants(Ring::Guests) {
         tally.add(guests::run(products, filter, arguments.jobs as usize)?);

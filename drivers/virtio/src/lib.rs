@@ -26,7 +26,7 @@ pub use console::{Console, MAX_PORTS, Port, WRITE_SIZE};
 pub use exchange::Exchange;
 pub use memory::{Memory, Shared};
 pub use network::{MAX_FRAME, Network};
-pub use pci::{Bar, Configuration, Function, find};
+pub use pci::{Bar, Configuration, Function, find, find_next};
 pub use queue::Queue;
 pub use transport::Transport;
 

@@ -53,8 +53,13 @@ pub struct Bar {
 
 /// Returns the first function with these numbers.
 pub fn find(space: &mut impl Configuration, vendor: u16, device: u16) -> Option<Function> {
+    find_next(space, vendor, device, 0)
+}
+
+/// Returns a function with these numbers that has so many before it.
+pub fn find_next(space: &mut impl Configuration, vendor: u16, device: u16, before: usize) -> Option<Function> {
     let identity = u32::from(vendor) | u32::from(device) << 16;
-    let slot = SLOTS.into_iter().find(|slot| space.read(*slot, register::IDENTITY) == identity)?;
+    let slot = SLOTS.into_iter().filter(|slot| space.read(*slot, register::IDENTITY) == identity).nth(before)?;
     Some(Function { slot })
 }
 

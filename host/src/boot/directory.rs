@@ -72,25 +72,31 @@ impl Directory {
         Ok(Directory { path, changes })
     }
 
-    /// The word of the kernel's command line by which root knows of it.
+    /// The word of the kernel's command line by which root knows of it, as the guest's root.
     pub fn word(&self) -> String {
-        format!("directory={}", match self.changes {
-            Changes::Kept => 1,
-            Changes::Refused => 2,
-            Changes::Passed => 3,
-        })
+        format!("directory={}", self.fate())
     }
 
-    /// QEMU's words for the device. Nothing is written through it unless changes are to arrive.
-    pub fn words(&self) -> Vec<OsString> {
+    /// Fate of changes, as root reads it.
+    pub fn fate(&self) -> &'static str {
+        match self.changes {
+            Changes::Kept => "1",
+            Changes::Refused => "2",
+            Changes::Passed => "3",
+        }
+    }
+
+    /// QEMU's words for the device, with a name of its own. Nothing is written through it unless
+    /// changes are to arrive.
+    pub fn words(&self, name: &str) -> Vec<OsString> {
         // QEMU has a comma twice where it is part of a name.
         let readonly = if self.changes == Changes::Passed { "off" } else { "on" };
-        let mut system = OsString::from(format!("local,id=directory,security_model=none,readonly={readonly},multidevs=remap,path="));
+        let mut system = OsString::from(format!("local,id={name},security_model=none,readonly={readonly},multidevs=remap,path="));
         for part in self.path.as_os_str().to_string_lossy().split_inclusive(',') {
             system.push(part);
             system.push(if part.ends_with(',') { "," } else { "" });
         }
-        ["-fsdev".into(), system, "-device".into(), "virtio-9p-pci,fsdev=directory,mount_tag=directory,disable-legacy=on".into()].to_vec()
+        ["-fsdev".into(), system, "-device".into(), format!("virtio-9p-pci,fsdev={name},mount_tag={name},disable-legacy=on").into()].to_vec()
     }
 
     /// The files that a guest has beside it.
@@ -100,9 +106,14 @@ impl Directory {
         files
     }
 
+    /// The path of a directory of this machine from here, if it lies inside.
+    pub fn inside(&self, here: &Path) -> Option<PathBuf> {
+        Some(fs::canonicalize(here).ok()?.strip_prefix(&self.path).ok()?.to_path_buf())
+    }
+
     /// The place in it of a directory of this machine.
     pub fn place_of(&self, here: &Path) -> PathBuf {
-        let below = fs::canonicalize(here).ok().and_then(|here| Some(Path::new("/").join(here.strip_prefix(&self.path).ok()?)));
+        let below = self.inside(here).map(|inside| Path::new("/").join(inside));
         below.filter(|place| !OWN.iter().any(|(own, _)| place.starts_with(own))).unwrap_or_else(|| PathBuf::from("/"))
     }
 

@@ -17,6 +17,7 @@ use super::given;
 use super::{initramfs, kernel};
 use crate::absolute::absolute;
 use super::program::{self, GUEST_PATH, Scope};
+use super::volumes;
 use super::writer::{self, Root};
 use crate::builds::{Products, Program, names};
 use crate::cli::{GuestArguments, Seed};
@@ -67,7 +68,7 @@ impl Guest {
         let monitors = products.monitors().map(|monitor| monitor.name.clone()).collect();
         let natives = products.programs.iter().map(|program| program.name.clone()).filter(|name| !["linux", "root"].contains(&name.as_str())).collect();
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let scope = Scope { monitors: &monitors, natives: &natives, directory: &directory, path: &path, root: below };
+        let scope = Scope { monitors: &monitors, natives: &natives, directory: &directory, path: &path, root: below, volumes: &arguments.volumes };
         let stack = program::resolve(&arguments.command, &scope, &mut files)?;
         let stack = if arguments.bare { stack } else { stack.in_world(&scope) };
         let stack = if arguments.has_card { stack.on_network() } else { stack };
@@ -93,6 +94,9 @@ impl Guest {
         if arguments.has_card && below.is_none() {
             files.add_file(Path::new("/etc/resolv.conf"), 0o644, RESOLVERS);
         }
+        if !arguments.volumes.is_empty() {
+            files.add_file(Path::new("/etc/nacre/mounts"), 0o600, volumes::list(&arguments.volumes));
+        }
         add_seed(&mut files, arguments.seed)?;
         // A disc may boot on any machine. Only of QEMU's is it known where its devices are.
         if !matches!(arguments.seed, Seed::Processor) {
@@ -101,7 +105,7 @@ impl Guest {
         let image = writer::image(&root(products)?, &files).map_err(|message| Failure::new(Class::Internal, message))?;
         let program = stack.program.or(Some(0)).and_then(|at| arguments.command.get(at)).map_or(String::new(), |word| word.display().to_string());
         let name = arguments.command.first().map_or(String::new(), |word| word.display().to_string());
-        let absent = if below.is_some() { None } else { absent(&arguments.command, &directory, &files) };
+        let absent = if below.is_some() || !arguments.volumes.is_empty() { None } else { absent(&arguments.command, &directory, &files) };
         Ok(Guest { image, absent, outputs: stack.outputs, name, program, has_machine })
     }
 }
@@ -114,7 +118,9 @@ fn absent(command: &[OsString], directory: &Path, files: &Files) -> Option<PathB
 
 /// Tells root where the program starts: it looks for a relative path in its current directory.
 fn add_directory(files: &mut Files, arguments: &GuestArguments, here: &Path) {
+    let volume = arguments.volumes.iter().find_map(|volume| volume.place_of(here));
     let place = match &arguments.root {
+        _ if volume.is_some() => volume.unwrap_or_default(),
         Some(root) => root.place_of(here),
         None if files.contains(here) => here.to_path_buf(),
         None => return,

@@ -15,6 +15,7 @@ use super::data;
 use super::directory::Directory;
 use super::hint;
 use super::kernel;
+use super::volumes::{self, Volume};
 use super::{libraries, links};
 use crate::failure::{Class, Context, Failure, Outcome, suggestion};
 use crate::monitors;
@@ -102,6 +103,8 @@ pub struct Scope<'a> {
     pub path: &'a OsStr,
     /// The guest's root directory, if that is one of this machine.
     pub root: Option<&'a Directory>,
+    /// Directories of this machine in the guest's tree.
+    pub volumes: &'a [Volume],
 }
 
 impl Scope<'_> {
@@ -201,6 +204,17 @@ fn unknown_option(monitor: &Manifest, name: &[u8]) -> Failure {
 
 /// The word by which the guest finds the program; puts it into `files` if it is this machine's.
 fn resolve_program(word: &OsStr, scope: &Scope<'_>, files: &mut Files) -> Outcome<OsString> {
+    if word.as_bytes().contains(&b'/') {
+        let place = scope.volumes.iter().find_map(|volume| volume.place_of(scope.directory));
+        let path = absolute(place.as_deref().unwrap_or(scope.directory), Path::new(word));
+        if volumes::have(scope.volumes, &path) {
+            let host = volumes::find(scope.volumes, &path).ok_or_else(|| Failure::new(Class::NotFound, format!("there is no program {}", path.display())).remedy("check the path, and that of -v"))?;
+            if scope.root.is_none() {
+                add_needs(&host, files)?;
+            }
+            return Ok(path.into_os_string());
+        }
+    }
     if let Some(root) = scope.root {
         return resolve_inside(root, word, scope, files);
     }
@@ -265,7 +279,28 @@ fn add_program(host: &Path, path: &Path, files: &mut Files) -> Outcome<()> {
     add_program_at(host, path, files, 0)
 }
 
+/// Puts what a program needs into `files`, which has the program already.
+fn add_needs(host: &Path, files: &mut Files) -> Outcome<()> {
+    let bytes = program_at(host)?;
+    match bytes.strip_prefix(b"#!") {
+        Some(line) => add_interpreter(line, files, 0),
+        None => libraries::add(files, host, &bytes),
+    }
+}
+
 fn add_program_at(host: &Path, path: &Path, files: &mut Files, depth: usize) -> Outcome<()> {
+    let bytes = program_at(host)?;
+    let real = links::add(files, host)?;
+    files.take_over(path, GUEST_PATH);
+    match bytes.strip_prefix(b"#!") {
+        Some(line) => add_interpreter(line, files, depth)?,
+        None => libraries::add(files, &real, &bytes)?,
+    }
+    data::add(files, host)
+}
+
+/// Reads a program of this machine that can be run in a guest.
+fn program_at(host: &Path) -> Outcome<Vec<u8>> {
     let name = host.display();
     let Ok(metadata) = fs::metadata(host) else {
         return Err(Failure::new(Class::NotFound, format!("there is no program {name}")).remedy("check the path"));
@@ -279,13 +314,7 @@ fn add_program_at(host: &Path, path: &Path, files: &mut Files, depth: usize) -> 
     }
     let bytes = fs::read(host).context(Class::File, || format!("cannot read {name}"))?;
     check(&bytes).map_err(|refusal| refuse(host, &refusal))?;
-    let real = links::add(files, host)?;
-    files.take_over(path, GUEST_PATH);
-    match bytes.strip_prefix(b"#!") {
-        Some(line) => add_interpreter(line, files, depth)?,
-        None => libraries::add(files, &real, &bytes)?,
-    }
-    data::add(files, host)
+    Ok(bytes)
 }
 
 /// Puts the interpreter of a script into `files`, if it is on this machine and not there yet: of
@@ -332,7 +361,7 @@ mod tests {
     fn resolve_words(words: &[&str]) -> Outcome<(Stack, Files)> {
         let monitors = monitors();
         let natives = BTreeSet::from(["measure".to_string()]);
-        let scope = Scope { monitors: &monitors, natives: &natives, directory: Path::new("/"), path: OsStr::new("/usr/bin:/bin"), root: None };
+        let scope = Scope { monitors: &monitors, natives: &natives, directory: Path::new("/"), path: OsStr::new("/usr/bin:/bin"), root: None, volumes: &[] };
         let mut files = Files::with_data(64 << 20);
         for name in ["process", "trace", "pager", "guard", "share-cpu", "measure", "busybox", "ls", "sh"] {
             files.add_file(&Path::new("/bin").join(name), 0o755, *b"");
@@ -434,7 +463,7 @@ mod tests {
     #[test]
     fn a_program_gets_a_world_of_processes_once() {
         let (monitors, natives) = (monitors(), BTreeSet::new());
-        let scope = Scope { monitors: &monitors, natives: &natives, directory: Path::new("/"), path: OsStr::new(""), root: None };
+        let scope = Scope { monitors: &monitors, natives: &natives, directory: Path::new("/"), path: OsStr::new(""), root: None, volumes: &[] };
         for words in [&["sh"][..], &["trace", "sh"], &["guard", "--allow", "process", "sh"], &["share-cpu", "ls", ":", "sh"], &["trace"]] {
             let stack = resolve_words(words).unwrap().0.in_world(&scope);
             assert_eq!(stack.words[0], "process", "{words:?}");

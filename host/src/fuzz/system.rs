@@ -28,6 +28,7 @@ pub fn fuzz(tree: &Tree, arguments: &FuzzArguments) -> Outcome<i32> {
         outputs: Vec::new(),
         warm: None,
         directory: Default::default(),
+        volumes: Default::default(),
         network: Default::default(),
         guest: GuestArguments { bare: true, command, ..GuestArguments::default() },
     };

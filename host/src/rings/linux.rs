@@ -16,7 +16,7 @@ use super::tally::TestCounts;
 use super::system::describe;
 use crate::linux_comparison::Batch;
 use crate::builds::Products;
-use crate::cli::TestArguments;
+use super::arguments::TestArguments;
 use crate::failure::Outcome;
 use crate::session::capture::Captured;
 use crate::tree::Tree;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-use crate::boot::directory::Directory;
+use crate::boot::volumes;
 use crate::network::Network;
 use crate::cli::MachineArguments;
 use crate::failure::{Class, Context, Failure, Outcome};
@@ -87,7 +87,8 @@ impl Machine {
         if let Some((store, size)) = &self.arguments.store {
             words.extend(store::words(store, *size, self.arguments.memory, self.arguments.cpus));
         }
-        words.extend(self.arguments.directory.iter().flat_map(Directory::words));
+        words.extend(self.arguments.directory.iter().flat_map(|directory| directory.words("directory")));
+        words.extend(volumes::words(&self.arguments.volumes));
         words.extend(self.arguments.network.iter().flat_map(Network::words));
         if let Some(console) = &self.arguments.console {
             let mut file = OsString::from("file:");

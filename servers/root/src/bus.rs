@@ -5,7 +5,7 @@ use crate::memory;
 use core::ops::Range;
 use nacre_abi::environment::IO_PORTS;
 use nacre_sys::{Reference, Window, io};
-use nacre_virtio::{CONSOLE, Configuration, Console, Exchange, FILES, Fault, Function, Memory, NETWORK, Network, Shared, VENDOR, find};
+use nacre_virtio::{CONSOLE, Configuration, Console, Exchange, FILES, Fault, Function, Memory, NETWORK, Network, Shared, VENDOR, find, find_next};
 
 const ALL_PORTS: Reference = Reference(IO_PORTS);
 /// Ports of the configuration space: which word, and its value.
@@ -72,9 +72,10 @@ pub fn console(ranges: &[Range<u64>]) -> Result<(Console<DeviceMemory>, u64), Fa
     Ok((console?, line))
 }
 
-/// Starts the machine's device of files, whose messages have at most so many bytes, whole frames.
-pub fn files(ranges: &[Range<u64>], size: u64) -> Result<Exchange<DeviceMemory>, Fault> {
-    let function = find(&mut Space, VENDOR, FILES).ok_or(Fault("there is no such device"))?;
+/// Starts the device of files that has so many before it. Its messages have at most so many bytes,
+/// whole frames.
+pub fn files(ranges: &[Range<u64>], before: usize, size: u64) -> Result<Exchange<DeviceMemory>, Fault> {
+    let function = find_next(&mut Space, VENDOR, FILES, before).ok_or(Fault("there is no such device"))?;
     let device = Exchange::start(&mut Space, function, |number| registers(function, number, ranges), take, size);
     if device.is_err() {
         function.turn(&mut Space, false);

@@ -24,6 +24,8 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Path of memory that lasts.
 const STORE: &[u8] = b"/dev/store";
+/// File of the boot image that lists directories of the host.
+const MOUNTS: &[u8] = b"/etc/nacre/mounts";
 
 /// Time of day: the battery-backed clock at the start of the server, and the machine's clock since.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +76,8 @@ impl Files {
             let _ = files.tree.add_store(root, STORE, (facts.store.start, facts.store.size), now);
         }
         files.add_windows(facts);
+        let mounts = files.take_secret(MOUNTS).unwrap_or_default();
+        let problem = problem.or(join_mounts(&mut files.tree, facts, &mounts, clock.now()).err());
         (files, refused, problem)
     }
 
@@ -140,13 +144,36 @@ fn join_directory(tree: &mut Tree<Ram>, facts: &BootFacts, now: Time) -> Result<
         let _ = tree.make_directory(root, path, mode, now);
     }
     let ranges = facts.own_ranges();
-    let directory = HostDirectory::start(&ranges)?;
-    let changes = match facts.directory {
+    let directory = HostDirectory::start(&ranges, 0)?;
+    tree.join(root, Box::new(directory), changes(facts.directory)).map_err(|_| Fault("the host's directory cannot be read"))
+}
+
+/// Fate of changes, as the host writes it.
+fn changes(number: u64) -> Changes {
+    match number {
         1 => Changes::Kept,
         2 => Changes::Refused,
         _ => Changes::Passed,
-    };
-    tree.set_origin(Box::new(directory), changes).map_err(|_| Fault("the host's directory cannot be read"))
+    }
+}
+
+/// Puts further directories of the host's into the tree, as a boot file lists them: of each its
+/// path, and the fate of changes, with a zero behind either.
+fn join_mounts(tree: &mut Tree<Ram>, facts: &BootFacts, list: &[u8], now: Time) -> Result<(), Fault> {
+    let ranges = facts.own_ranges();
+    let first = usize::from(facts.directory != 0);
+    let words: alloc::vec::Vec<&[u8]> = list.split(|&byte| byte == 0).collect();
+    for (number, mount) in words.chunks_exact(2).enumerate() {
+        let fate = match mount[1] {
+            b"1" => 1,
+            b"2" => 2,
+            _ => 3,
+        };
+        let directory = HostDirectory::start(&ranges, first + number)?;
+        let key = tree.make_mount(mount[0], now).map_err(|_| Fault("there is no place for a directory of the host"))?;
+        tree.join(key, Box::new(directory), changes(fate)).map_err(|_| Fault("a directory of the host cannot be read"))?;
+    }
+    Ok(())
 }
 
 /// A program file: boot files are never given back, so what is mapped of them stays. Others are

@@ -70,10 +70,11 @@ pub struct HostDirectory {
 }
 
 impl HostDirectory {
-    /// Starts the device and greets the host. `ranges` is all memory of the machine.
-    pub fn start(ranges: &[Range<u64>]) -> Result<HostDirectory, Fault> {
+    /// Starts the device that has so many before it, and greets the host. `ranges` is all memory of
+    /// the machine.
+    pub fn start(ranges: &[Range<u64>], before: usize) -> Result<HostDirectory, Fault> {
         let size = u64::from(MAX_MESSAGE).next_multiple_of(crate::frames::FRAME);
-        let device = bus::files(ranges, size)?;
+        let device = bus::files(ranges, before, size)?;
         let client = Client::start(Device(Some(device))).map_err(|_| Fault("the host does not speak 9P2000.L"))?;
         Ok(HostDirectory { client, open: BTreeMap::new(), writable: BTreeMap::new(), held: BTreeSet::new() })
     }

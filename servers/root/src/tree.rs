@@ -81,8 +81,8 @@ pub struct Tree<S> {
     nodes: Table<Node>,
     root: Key,
     store: S,
-    /// The directory around which it is, if there is one.
-    outside: Option<outside::Outside>,
+    /// Directories of others, around which it is or which are in it.
+    sides: outside::Sides,
     /// Events for those who watch.
     pub happened: log::Log,
 }
@@ -98,7 +98,7 @@ impl<S: Store> Tree<S> {
         node.links = 2;
         let root = nodes.insert(node);
         debug_assert_eq!(root, parent);
-        Tree { nodes, root, store, outside: None, happened: log::Log::default() }
+        Tree { nodes, root, store, sides: outside::Sides::default(), happened: log::Log::default() }
     }
 
     /// The root directory.
@@ -242,7 +242,7 @@ impl<S: Store> Tree<S> {
             return;
         }
         let removed = self.nodes.remove(key);
-        removed.as_ref().and_then(|node| node.origin).into_iter().for_each(|id| self.forget_origin(id));
+        removed.as_ref().and_then(|node| node.origin).into_iter().for_each(|away| self.forget_origin(away));
         if let Some(Node { body: NodeContent::File(mut content), .. }) = removed {
             content.release(&mut self.store);
         }

@@ -15,7 +15,7 @@ use super::results::{ProgramResult, Results, difference};
 use super::sources::{self, KnownDifferences, Kind, Test};
 use super::{place, told};
 use crate::builds::Products;
-use crate::cli::{Ring, TestArguments};
+use super::super::arguments::{Ring, TestArguments};
 use crate::failure::Outcome;
 use crate::linux_comparison::Batch;
 use crate::rings::tally::TestCounts;

@@ -140,7 +140,7 @@ impl<S: Store> Tree<S> {
     /// Returns true if the other side has a directory of this name and a directory is to be added.
     /// Anything else that it has there gives way to the boot file.
     fn is_there_outside(&mut self, parent: Key, name: &[u8], mode: u32) -> Result<bool, Errno> {
-        if self.outside.is_none() {
+        if self.sides.is_empty() {
             return Ok(false);
         }
         self.prepare(parent, name, true)?;

@@ -170,6 +170,7 @@ impl<S: Store> Tree<S> {
     pub fn remove(&mut self, start: Key, path: &[u8], is_directory: bool, now: Time) -> Result<(), Errno> {
         let place = self.resolve_name(start, path)?;
         let key = place.existing()?;
+        self.check_place(key)?;
         if is_directory {
             self.prepare_listing(key)?;
         }
@@ -227,6 +228,7 @@ impl<S: Store> Tree<S> {
             return Err(Errno::ENOTDIR);
         }
         self.check_kind(key, takes_directory)?;
+        [Some(key), new.node].into_iter().flatten().try_for_each(|key| self.check_place(key))?;
         new.node.map_or(Ok(()), |target| self.prepare_listing(target))?;
         self.check_rename(key, &new)?;
         self.check_change(key)?;
@@ -235,6 +237,11 @@ impl<S: Store> Tree<S> {
             self.move_name(&old, &new, key, now);
         }
         Ok(())
+    }
+
+    /// `EBUSY`: it is the outermost directory of another side.
+    fn check_place(&self, key: Key) -> Result<(), Errno> {
+        if self.sides.is_mount(key) { Err(Errno::EBUSY) } else { Ok(()) }
     }
 
     /// `EISDIR`: it is a directory, and the caller asked that none gets another name.
@@ -254,6 +261,7 @@ impl<S: Store> Tree<S> {
             return Err(Errno::ENOTDIR);
         }
         for (key, place) in [(first, &new), (second, &old)] {
+            self.check_place(key)?;
             self.check_change(key)?;
             if self.is_passed(key) || self.is_passed(place.directory) {
                 return Err(Errno::EINVAL);

@@ -4,7 +4,7 @@
 //! What is not there yet is fetched before an operation ([`Tree::prepare`], [`Tree::fill`]), so the
 //! operation itself looks at the tree alone. Names that the tree has of its own hide the other's.
 
-use super::node::{Directory, Id, Name, Node, NodeContent, format};
+use super::node::{Away, Directory, Name, Node, NodeContent, Time, format};
 use super::outside::{Changes, Found, Origin, Outside};
 use super::resolve::owned;
 use super::{Content, Tree};
@@ -24,27 +24,60 @@ const CLUSTER: u64 = 256 << 10;
 const PART: u64 = 128 << 10;
 
 impl<S: Store> Tree<S> {
-    /// Puts the root directory over another one.
-    pub fn set_origin(&mut self, mut origin: Box<dyn Origin>, changes: Changes) -> Result<(), Errno> {
+    /// Puts a directory of this side over one of another.
+    pub fn join(&mut self, key: Key, mut origin: Box<dyn Origin>, changes: Changes) -> Result<(), Errno> {
         let found = origin.root()?;
         if found.mode & format::MASK != format::DIRECTORY {
             return Err(Errno::ENOTDIR);
         }
-        let node = self.node_mut(self.root)?;
-        (node.origin, node.mode, (node.uid, node.gid)) = (Some(found.id), found.mode, found.owner);
-        [node.accessed, node.modified, node.changed] = found.times;
-        self.outside = Some(Outside::new(origin, changes));
+        let side = self.sides.add(Outside::new(origin, changes), key).ok_or(Errno::EMFILE)?;
+        let node = self.node_mut(key)?;
+        (node.origin, node.mode, (node.uid, node.gid)) = (Some(Away { side, id: found.id }), found.mode, found.owner);
+        (node.outside_inode, [node.accessed, node.modified, node.changed]) = (found.inode, found.times);
         Ok(())
+    }
+
+    /// Makes an empty directory at an absolute path, and those around it that lack. It is of no
+    /// other side, and hides whatever is there.
+    pub fn make_mount(&mut self, path: &[u8], now: Time) -> Result<Key, Errno> {
+        let mut names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).peekable();
+        let mut at = self.root;
+        while let Some(name) = names.next() {
+            if matches!(name, b"." | b"..") {
+                return Err(Errno::EINVAL);
+            }
+            self.prepare(at, name, true)?;
+            let there = self.resolve(at, name, true)?.node.filter(|key| self.directory(*key).is_ok());
+            at = match there.filter(|_| names.peek().is_some()) {
+                Some(key) => key,
+                None => self.put_directory(at, name, now)?,
+            };
+        }
+        if at == self.root { Err(Errno::EBUSY) } else { Ok(at) }
+    }
+
+    /// Enters a new directory of this side, in the place of what has its name.
+    fn put_directory(&mut self, parent: Key, name: &[u8], now: Time) -> Result<Key, Errno> {
+        let mut node = Node::new(format::DIRECTORY | 0o755, NodeContent::Directory(Directory::new(parent)), now);
+        node.links = 2;
+        let hidden = self.directory_mut(parent)?.remove(name);
+        let is_new = hidden.is_none_or(|entry| self.directory(entry.node).is_err());
+        let key = self.insert(node);
+        self.enter_new_name(parent, owned(name), key);
+        self.change_links(parent, i32::from(is_new));
+        Ok(key)
     }
 
     /// Fetches every node that `path` leads through and to, as far as there are any.
     pub fn prepare(&mut self, start: Key, path: &[u8], follow: bool) -> Result<(), Errno> {
         self.forget_absent();
         for _ in 0..MAX_TURNS {
-            let Some(outside) = &self.outside else { return Ok(()) };
-            outside.missed.set(None);
+            if self.sides.is_empty() {
+                return Ok(());
+            }
+            self.sides.missed.set(None);
             let place = self.resolve(start, path, follow).ok();
-            match self.outside.as_ref().and_then(|outside| outside.missed.take()) {
+            match self.sides.missed.take() {
                 Some((directory, name)) => self.fetch(directory, name)?,
                 None if place.is_none_or(|place| self.is_current(&place)) => return Ok(()),
                 None => {}
@@ -57,10 +90,10 @@ impl<S: Store> Tree<S> {
     /// Fetches what a name leads to, or notes that it leads to nothing. Each turn of
     /// [`Tree::prepare`] does that for another name.
     fn fetch(&mut self, directory: Key, name: Vec<u8>) -> Result<(), Errno> {
-        let id = self.node(directory)?.origin.ok_or(Errno::EIO)?;
-        let outside = self.outside.as_mut().ok_or(Errno::EIO)?;
-        match outside.origin.find(id, &name)? {
-            Some(found) => self.enter_found(directory, &name, found),
+        let away = self.node(directory)?.origin.ok_or(Errno::EIO)?;
+        let outside = self.sides.of_mut(away).ok_or(Errno::EIO)?;
+        match outside.origin.find(away.id, &name)? {
+            Some(found) => self.enter_found(directory, &name, (away.side, found)),
             None => {
                 outside.note_absent(directory, name);
                 Ok(())
@@ -68,10 +101,11 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    fn enter_found(&mut self, directory: Key, name: &[u8], found: Found) -> Result<(), Errno> {
-        let key = match self.made_of(&found) {
+    fn enter_found(&mut self, directory: Key, name: &[u8], (side, found): (u8, Found)) -> Result<(), Errno> {
+        let away = Away { side, id: found.id };
+        let key = match self.made_of(away, &found) {
             Some(key) => key,
-            None => self.make_found(directory, found)?,
+            None => self.make_found(directory, away, found)?,
         };
         if self.enter_new_name(directory, owned(name), key) {
             self.change_links(key, 1);
@@ -82,18 +116,18 @@ impl<S: Store> Tree<S> {
 
     /// Returns the node that was made of a file already, by another name, and knows it by the new
     /// number from now on: the other name may have gone.
-    pub(super) fn made_of(&mut self, found: &Found) -> Option<Key> {
-        let outside = self.outside.as_mut().filter(|_| found.links > 1)?;
+    pub(super) fn made_of(&mut self, away: Away, found: &Found) -> Option<Key> {
+        let outside = self.sides.of_mut(away).filter(|_| found.links > 1)?;
         let key = outside.by_inode.get(&found.inode).copied().filter(|key| self.nodes.get(*key).is_some_and(|node| node.origin.is_some()))?;
         let node = self.nodes.get_mut(key)?;
-        let old = node.origin.replace(found.id);
+        let old = node.origin.replace(away);
         node.outside_stamp = node.outside_stamp.filter(|stamp| *stamp == (found.times[1], found.size));
-        old.into_iter().for_each(|id| outside.origin.forget(id));
+        old.into_iter().for_each(|old| outside.origin.forget(old.id));
         Some(key)
     }
 
-    fn make_found(&mut self, parent: Key, found: Found) -> Result<Key, Errno> {
-        let body = self.found_body(parent, &found);
+    fn make_found(&mut self, parent: Key, away: Away, found: Found) -> Result<Key, Errno> {
+        let body = self.found_body(parent, away, &found);
         let made = body.and_then(|body| {
             if !self.store.has_room() {
                 return Err(Errno::ENOSPC);
@@ -101,12 +135,12 @@ impl<S: Store> Tree<S> {
             self.nodes.reserve()?;
             Ok(body)
         });
-        let outside = self.outside.as_mut().ok_or(Errno::EIO)?;
+        let outside = self.sides.of_mut(away).ok_or(Errno::EIO)?;
         let body = made.inspect_err(|_| outside.origin.forget(found.id))?;
         let is_directory = matches!(body, NodeContent::Directory(_));
         let [accessed, modified, changed] = found.times;
         let stamp = Some((found.times[1], found.size));
-        let node = Node { origin: Some(found.id), outside_inode: found.inode, outside_stamp: stamp, links: u32::from(is_directory), outside_links: found.links, outside_blocks: found.blocks, uid: found.owner.0, gid: found.owner.1, ..Node::new(found.mode, body, modified) };
+        let node = Node { origin: Some(away), outside_inode: found.inode, outside_stamp: stamp, links: u32::from(is_directory), outside_links: found.links, outside_blocks: found.blocks, uid: found.owner.0, gid: found.owner.1, ..Node::new(found.mode, body, modified) };
         let key = self.nodes.insert(Node { accessed, changed, ..node });
         if found.links > 1 && !is_directory {
             outside.by_inode.insert(found.inode, key);
@@ -114,11 +148,11 @@ impl<S: Store> Tree<S> {
         Ok(key)
     }
 
-    fn found_body(&mut self, parent: Key, found: &Found) -> Result<NodeContent, Errno> {
+    fn found_body(&mut self, parent: Key, away: Away, found: &Found) -> Result<NodeContent, Errno> {
         Ok(match found.mode & format::MASK {
             format::DIRECTORY => NodeContent::Directory(Directory::new(parent)),
             format::REGULAR => NodeContent::File(Content::outside(found.size)),
-            format::LINK => NodeContent::Link(Name::Owned(self.outside.as_mut().ok_or(Errno::EIO)?.origin.target(found.id)?)),
+            format::LINK => NodeContent::Link(Name::Owned(self.sides.of_mut(away).ok_or(Errno::EIO)?.origin.target(found.id)?)),
             format::CHARACTER | format::BLOCK => NodeContent::Special(found.device),
             format::FIFO | format::SOCKET => NodeContent::Special(0),
             _ => return Err(Errno::EIO),
@@ -128,14 +162,14 @@ impl<S: Store> Tree<S> {
     /// Fetches all names of a directory: once, or, if the other side changes by itself, each time.
     pub fn prepare_listing(&mut self, key: Key) -> Result<(), Errno> {
         self.forget_absent();
-        let Some(outside) = &mut self.outside else { return Ok(()) };
         let node = self.nodes.get(key).ok_or(Errno::EIO)?;
-        let (NodeContent::Directory(body), Some(id)) = (&node.body, node.origin) else { return Ok(()) };
+        let (NodeContent::Directory(body), Some(away)) = (&node.body, node.origin) else { return Ok(()) };
+        let outside = self.sides.of_mut(away).ok_or(Errno::EIO)?;
         let is_passed = outside.changes == Changes::Passed;
         if body.is_listed && !is_passed {
             return Ok(());
         }
-        let names = outside.origin.names(id)?;
+        let names = outside.origin.names(away.id)?;
         let gone = if is_passed { body.names_without(&names) } else { Vec::new() };
         let names: Vec<_> = names.into_iter().filter(|name| !body.entries().contains_key(&name[..]) && !body.is_removed(name) && !outside.is_absent(key, name)).collect();
         gone.iter().for_each(|name| self.drop_gone(key, name));
@@ -148,24 +182,20 @@ impl<S: Store> Tree<S> {
 
     /// The other side keeps what it has: a change of a node that is its is refused, or stays here.
     pub(super) fn check_change(&self, key: Key) -> Result<(), Errno> {
-        let Some(outside) = &self.outside else { return Ok(()) };
-        let is_its = self.node(key)?.origin.is_some();
-        if is_its && outside.changes == Changes::Refused { Err(Errno::EROFS) } else { Ok(()) }
+        let outside = self.node(key)?.origin.and_then(|away| self.sides.of(away));
+        if outside.is_some_and(|outside| outside.changes == Changes::Refused) { Err(Errno::EROFS) } else { Ok(()) }
     }
 
     /// A node goes: its number is given back.
-    pub(super) fn forget_origin(&mut self, id: Id) {
-        if let Some(outside) = &mut self.outside {
-            outside.origin.forget(id);
+    pub(super) fn forget_origin(&mut self, away: Away) {
+        if let Some(outside) = self.sides.of_mut(away) {
+            outside.origin.forget(away.id);
         }
     }
 
     /// Fetches what is not there of `size` bytes of a file from `offset` on. `is_whole`: all of the
     /// file, in one piece of memory.
     pub fn fill(&mut self, key: Key, offset: u64, size: u64, is_whole: bool) -> Result<(), Errno> {
-        if self.outside.is_none() {
-            return Ok(());
-        }
         let Some(Node { body: NodeContent::File(content), origin: Some(_), .. }) = self.nodes.get(key) else { return Ok(()) };
         let cluster = if is_whole || content.outside_end() <= SMALL { u64::MAX } else { CLUSTER };
         let (offset, size) = if cluster == u64::MAX { (0, u64::MAX) } else { (offset, size) };
@@ -213,13 +243,13 @@ impl<S: Store> Tree<S> {
     }
 
     fn read_outside(&mut self, key: Key, at: u64, start: u64, size: u64) -> Result<(), Errno> {
-        let Some(Node { origin: Some(id), body: NodeContent::File(content), .. }) = self.nodes.get(key) else { return Err(Errno::EIO) };
-        let (end, outside) = (content.outside_end().min(at + size), self.outside.as_mut().ok_or(Errno::EIO)?);
+        let Some(Node { origin: Some(away), body: NodeContent::File(content), .. }) = self.nodes.get(key) else { return Err(Errno::EIO) };
+        let (end, outside) = (content.outside_end().min(at + size), self.sides.of_mut(*away).ok_or(Errno::EIO)?);
         let mut part = alloc::vec![0; PART.min(size) as usize];
         let mut done = at;
         while done < end {
             let limit = (end - done).min(part.len() as u64) as usize;
-            let count = outside.origin.read(*id, done, &mut part[..limit])?;
+            let count = outside.origin.read(away.id, done, &mut part[..limit])?;
             if count == 0 {
                 // It became shorter meanwhile: the rest reads as zeros.
                 break;

@@ -18,6 +18,15 @@ pub struct Time {
 /// Number by which the other side knows a file.
 pub type Id = u32;
 
+/// A file of another side's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Away {
+    /// Number of the side.
+    pub side: u8,
+    /// Number by which it knows the file.
+    pub id: Id,
+}
+
 /// Bytes of a name or of a symbolic link; those of boot files stay where they are.
 pub type Name = Cow<'static, [u8]>;
 
@@ -168,7 +177,7 @@ pub struct Node {
     /// A name can be given to it though it has none.
     pub is_linkable: bool,
     /// Number by which the other side knows it, if it is the other side's.
-    pub origin: Option<Id>,
+    pub origin: Option<Away>,
     /// The other side's number for all its names.
     pub outside_inode: u64,
     /// Number of names that it has on the other side.

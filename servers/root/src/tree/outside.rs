@@ -1,7 +1,7 @@
-//! The other side: a directory of somebody else's, such as the machine's owner, around which a tree
-//! is; and what is known of it.
+//! The other sides: directories of somebody else's, such as the machine's owner, around which a
+//! tree is or which it has in it; and what is known of them.
 
-use super::node::{Directory, Id, Time};
+use super::node::{Away, Directory, Id, Time};
 use crate::table::Key;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -110,14 +110,67 @@ pub(super) struct Outside {
     absent_count: usize,
     /// Nodes by the other side's inode number, of files that have several names.
     pub(super) by_inode: BTreeMap<u64, Key>,
-    /// Name that a walk did not find here, and that the other side may have.
+}
+
+/// All other sides.
+#[derive(Default)]
+pub(super) struct Sides {
+    /// The sides, by their numbers.
+    all: Vec<Outside>,
+    /// Directories that are a side's outermost.
+    mounts: Vec<Key>,
+    /// Name that a walk did not find here, and that a side may have.
     pub(super) missed: Cell<Option<(Key, Vec<u8>)>>,
+}
+
+impl Sides {
+    /// Adds one whose outermost directory is this node. Returns its number.
+    pub(super) fn add(&mut self, outside: Outside, mount: Key) -> Option<u8> {
+        let side = u8::try_from(self.all.len()).ok()?;
+        self.all.push(outside);
+        self.mounts.push(mount);
+        Some(side)
+    }
+
+    /// Returns true if there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The side that a file is of.
+    pub(super) fn of(&self, away: Away) -> Option<&Outside> {
+        self.all.get(usize::from(away.side))
+    }
+
+    /// The side that a file is of, to be asked.
+    pub(super) fn of_mut(&mut self, away: Away) -> Option<&mut Outside> {
+        self.all.get_mut(usize::from(away.side))
+    }
+
+    /// Returns true for a side's outermost directory.
+    pub(super) fn is_mount(&self, key: Key) -> bool {
+        self.mounts.contains(&key)
+    }
+
+    /// A walk did not find a name in a directory of a side's, which may have it.
+    pub(super) fn miss(&self, away: Away, directory: Key, body: &Directory, name: &[u8]) {
+        let may_have = |outside: &Outside| outside.may_have(body, name) && !outside.is_absent(directory, name);
+        if self.of(away).is_some_and(may_have) {
+            let first = self.missed.take().unwrap_or_else(|| (directory, name.to_vec()));
+            self.missed.set(Some(first));
+        }
+    }
+
+    /// Forgets what sides that change by themselves did not have a moment ago.
+    pub(super) fn forget_absent(&mut self) {
+        self.all.iter_mut().filter(|outside| outside.changes == Changes::Passed).for_each(Outside::clear_absent);
+    }
 }
 
 impl Outside {
     /// The other side, of which nothing is known yet.
     pub(super) fn new(origin: Box<dyn Origin>, changes: Changes) -> Outside {
-        Outside { origin, changes, absent: BTreeMap::new(), absent_count: 0, by_inode: BTreeMap::new(), missed: Cell::new(None) }
+        Outside { origin, changes, absent: BTreeMap::new(), absent_count: 0, by_inode: BTreeMap::new() }
     }
 
     /// Returns true for a name that the other side did not have.
@@ -125,22 +178,13 @@ impl Outside {
         self.absent.get(&directory).is_some_and(|names| names.contains(name))
     }
 
-    /// A walk did not find a name in a directory: the other side may have it.
-    pub(super) fn miss(&self, directory: Key, name: &[u8]) {
-        if self.is_absent(directory, name) {
-            return;
-        }
-        let first = self.missed.take().unwrap_or_else(|| (directory, name.to_vec()));
-        self.missed.set(Some(first));
-    }
-
     /// Returns true if the other side may have a name that a directory of its lacks.
-    pub(super) fn may_have(&self, body: &Directory, name: &[u8]) -> bool {
+    fn may_have(&self, body: &Directory, name: &[u8]) -> bool {
         (!body.is_listed || self.changes == Changes::Passed) && !body.is_removed(name)
     }
 
     /// Forgets what it did not have.
-    pub(super) fn clear_absent(&mut self) {
+    fn clear_absent(&mut self) {
         self.absent.clear();
         self.absent_count = 0;
     }

@@ -148,7 +148,7 @@ fn tree(other: &Other, changes: Changes) -> Tree<Fake> {
 fn tree_of(other: &Other, changes: Changes, memory: u64) -> Tree<Fake> {
     let mut tree = Tree::new(Fake::new(memory), NOW);
     tree.make_directory(tree.root(), b"/tmp", 0o1777, NOW).unwrap();
-    tree.set_origin(Box::new(other.clone()), changes).unwrap();
+    tree.join(tree.root(), Box::new(other.clone()), changes).unwrap();
     tree
 }
 
@@ -336,4 +336,39 @@ fn memory_of_what_can_be_read_again_is_given_back() {
         assert_eq!(read(&mut tree, &[b'/', b'f', b'0' + number], 0, 10), [number; 10]);
     }
     assert_eq!(read(&mut tree, b"/f0", 0, 5), b"mine\0");
+}
+
+#[test]
+fn a_directory_of_another_side_lies_in_the_tree() {
+    let (root, inner) = (world(), world());
+    let mut tree = tree(&root, Changes::Kept);
+    let start = tree.root();
+    // One hides what is there already, another comes where nothing is.
+    for path in [&b"/usr/bin"[..], b"/mnt/deep/inner"] {
+        let key = tree.make_mount(path, NOW).unwrap();
+        tree.join(key, Box::new(inner.clone()), Changes::Passed).unwrap();
+    }
+    assert_eq!(names(&mut tree, b"/usr"), [b"bin"]);
+    assert_eq!(names(&mut tree, b"/mnt/deep/inner"), names(&mut tree, b"/usr/bin"));
+    assert_eq!(read(&mut tree, b"/mnt/deep/inner/usr/bin/tool", 19_998, 10), [30, 31]);
+    assert_eq!(find(&mut tree, b"/usr/bin/tool"), Err(Errno::ENOENT));
+    assert_eq!(find(&mut tree, b"/mnt/deep/inner/../inner/one"), find(&mut tree, b"/mnt/deep/inner/two"));
+    // Changes arrive there, and there alone.
+    let key = open_file(&mut tree, b"/mnt/deep/inner/new", open::CREATE | open::READ_WRITE).unwrap();
+    tree.write(key, 0, b"bytes", NOW).unwrap();
+    assert!(inner.0.borrow().names.contains_key(&(0, b"new".to_vec())) && !root.0.borrow().names.contains_key(&(0, b"new".to_vec())));
+    // Nothing moves from one side to the other, or from memory to one that gets changes.
+    open_file(&mut tree, b"/tmp/mine", open::CREATE | open::READ_WRITE).unwrap();
+    for (from, to) in [(&b"/mnt/deep/inner/new"[..], &b"/new"[..]), (b"/mnt/deep/inner/new", b"/usr/bin/new"), (b"/one", b"/usr/bin/one2"), (b"/tmp/mine", b"/usr/bin/mine")] {
+        find(&mut tree, from).unwrap();
+        assert_eq!(tree.rename((start, from), (start, to), 0, NOW), Err(Errno::EXDEV), "{from:?}");
+        assert_eq!(tree.link((start, from), (start, to), false, NOW), Err(Errno::EXDEV), "{from:?}");
+    }
+    // Its outermost directory stays where it is, whatever the other side does.
+    assert_eq!(tree.remove(start, b"/usr/bin", true, NOW), Err(Errno::EBUSY));
+    assert_eq!(tree.rename((start, b"/usr/bin"), (start, b"/tmp/bin"), 0, NOW), Err(Errno::EBUSY));
+    inner.0.borrow_mut().files.remove(&0);
+    assert!(find(&mut tree, b"/usr/bin").is_ok() && tree.facts(start).unwrap().links > 2);
+    assert_eq!(tree.make_mount(b"/", NOW), Err(Errno::EBUSY));
+    assert_eq!(tree.make_mount(b"/a/../b", NOW), Err(Errno::EINVAL));
 }

@@ -1,7 +1,7 @@
 //! Changes that the other side gets: it is asked first, and what it refuses does not happen here.
 //! What it changes by itself is seen when a path leads there again.
 
-use super::node::{Id, Node, NodeContent, format};
+use super::node::{Away, Id, Node, NodeContent, format};
 use super::outside::{Change, Changes, New, Outside};
 use super::resolve::Place;
 use super::Tree;
@@ -16,9 +16,14 @@ const PART: usize = 128 << 10;
 impl<S: Store> Tree<S> {
     /// The other side, if it gets changes, and its number for a node that is its.
     fn passed(&mut self, key: Key) -> Option<(&mut Outside, Id)> {
-        let id = self.nodes.get(key)?.origin?;
-        let outside = self.outside.as_mut().filter(|outside| outside.changes == Changes::Passed)?;
-        Some((outside, id))
+        let away = self.nodes.get(key)?.origin?;
+        let outside = self.sides.of_mut(away).filter(|outside| outside.changes == Changes::Passed)?;
+        Some((outside, away.id))
+    }
+
+    /// A file of a side that gets changes.
+    fn passed_file(&mut self, key: Key) -> Option<Away> {
+        self.passed(key).is_some().then(|| self.nodes.get(key)?.origin).flatten()
     }
 
     /// Returns true if the other side gets changes of this node.
@@ -28,9 +33,7 @@ impl<S: Store> Tree<S> {
 
     /// Forgets what the other side did not have a moment ago, if it changes by itself.
     pub(super) fn forget_absent(&mut self) {
-        if let Some(outside) = self.outside.as_mut().filter(|outside| outside.changes == Changes::Passed) {
-            outside.clear_absent();
-        }
+        self.sides.forget_absent();
     }
 
     /// Looks whether a node is still what the other side has at a place. If not, the name goes.
@@ -57,7 +60,7 @@ impl<S: Store> Tree<S> {
             [node.accessed, node.modified, node.changed] = found.times;
             return true;
         }
-        if place.name.is_empty() {
+        if place.name.is_empty() || self.sides.is_mount(key) {
             return true;
         }
         self.drop_gone(place.directory, &place.name);
@@ -67,7 +70,7 @@ impl<S: Store> Tree<S> {
     /// Takes a name away that the other side has no more, with what it led to.
     pub(super) fn drop_gone(&mut self, directory: Key, name: &[u8]) {
         let Some(key) = self.directory(directory).ok().and_then(|body| body.entries().get(name)).map(|entry| entry.node) else { return };
-        if !self.is_passed(key) || !self.is_passed(directory) {
+        if !self.is_passed(key) || !self.is_passed(directory) || self.sides.is_mount(key) {
             return;
         }
         if let Some(entry) = self.directory_mut(directory).ok().and_then(|body| body.remove(name)) {
@@ -92,7 +95,9 @@ impl<S: Store> Tree<S> {
         };
         let Some((outside, id)) = self.passed(place.directory) else { return Ok(()) };
         let found = outside.origin.make(id, &place.name, &New { mode: node.mode, target })?;
-        (node.origin, node.outside_inode, node.outside_links) = (Some(found.id), found.inode, found.links);
+        let side = self.nodes.get(place.directory).and_then(|directory| directory.origin).map(|away| away.side);
+        node.origin = side.map(|side| Away { side, id: found.id });
+        (node.outside_inode, node.outside_links) = (found.inode, found.links);
         (node.mode, (node.uid, node.gid)) = (found.mode, found.owner);
         if let NodeContent::File(content) = &mut node.body {
             content.note_passed(false);
@@ -103,9 +108,10 @@ impl<S: Store> Tree<S> {
     /// Gives a node another name on the other side. `EXDEV`: only one of node and directory is
     /// there.
     pub(super) fn pass_link(&mut self, key: Key, place: &Place) -> Result<(), Errno> {
-        let file = self.passed(key).map(|(_, id)| id);
-        match (file, self.passed(place.directory)) {
-            (Some(file), Some((outside, directory))) => outside.origin.link(file, directory, &place.name),
+        match (self.passed_file(key), self.passed_file(place.directory)) {
+            (Some(file), Some(directory)) if file.side == directory.side => {
+                self.sides.of_mut(file).ok_or(Errno::EIO)?.origin.link(file.id, directory.id, &place.name)
+            }
             (None, None) => Ok(()),
             _ => Err(Errno::EXDEV),
         }
@@ -114,12 +120,15 @@ impl<S: Store> Tree<S> {
     /// Moves a name on the other side. `EXDEV`: it would leave it, or come there.
     pub(super) fn pass_rename(&mut self, key: Key, old: &Place, new: &Place) -> Result<(), Errno> {
         new.node.into_iter().for_each(|target| self.hold(target));
-        let (is_passed, to) = (self.is_passed(key), self.passed(new.directory).map(|(_, id)| id));
-        match (is_passed, self.passed(old.directory), to) {
-            (true, Some((outside, from)), Some(to)) => outside.origin.rename((from, &old.name), (to, &new.name)),
-            (true, ..) => Err(Errno::EXDEV),
+        let (file, from, to) = (self.passed_file(key), self.passed_file(old.directory), self.passed_file(new.directory));
+        match (file, from, to) {
+            (Some(file), Some(from), Some(to)) if file.side == from.side && from.side == to.side => {
+                self.sides.of_mut(file).ok_or(Errno::EIO)?.origin.rename((from.id, &old.name), (to.id, &new.name))
+            }
+            (Some(_), ..) => Err(Errno::EXDEV),
+            (None, _, Some(_)) if !matches!(self.node(key)?.body, NodeContent::Special(_)) => Err(Errno::EXDEV),
             // The name hides nothing of the other side's.
-            (false, ..) => new.node.map_or(Ok(()), |target| self.pass_removal(new, target)),
+            (None, ..) => new.node.map_or(Ok(()), |target| self.pass_removal(new, target)),
         }
     }
 

@@ -138,10 +138,8 @@ impl<S: Store> Tree<S> {
             _ if part.len() > MAX_NAME => Err(Errno::ENAMETOOLONG),
             _ => {
                 let found = body.entries().get(part).map(|entry| entry.node);
-                if let (None, Some(_), Some(outside)) = (found, node.origin, &self.outside)
-                    && outside.may_have(body, part)
-                {
-                    outside.miss(directory, part);
+                if let (None, Some(away)) = (found, node.origin) {
+                    self.sides.miss(away, directory, body, part);
                 }
                 Ok(found)
             }

@@ -1,0 +1,3 @@
+# packages: openssl
+cd "$(mktemp -d)"; seq 1 5000 >n
+openssl dgst -sha256 n; openssl enc -aes-256-cbc -pbkdf2 -k secret -S 0102030405060708 -in n -out e && openssl enc -d -aes-256-cbc -pbkdf2 -k secret -in e | cmp - n && echo same; openssl genrsa -out k 2048 2>/dev/null; openssl rsa -in k -pubout -out p 2>/dev/null; openssl dgst -sha256 -sign k -out s n && openssl dgst -sha256 -verify p -signature s n; openssl ecparam -genkey -name prime256v1 -noout -out ec && openssl req -x509 -key ec -subj /CN=x -out c 2>/dev/null && openssl verify -CAfile c c; openssl rand 32 | wc -c; echo text | openssl base64; openssl prime 1000003; openssl kdf -keylen 16 -kdfopt digest:SHA256 -kdfopt pass:x -kdfopt salt:y -kdfopt iter:1000 PBKDF2; openssl passwd -6 -salt ab pw

@@ -1,0 +1,4 @@
+# packages: tar, gzip, bzip2, xz-utils, zstd
+cd "$(mktemp -d)"; mkdir -p t/sub; seq 1 20000 >t/numbers; ln -s numbers t/link; ln t/numbers t/hard; mkfifo t/fifo; touch -d 2001-01-01 t/old; chmod 4711 t/old; truncate -s 5M t/hole
+for z in --gzip --bzip2 --xz --zstd; do tar --create $z --file x t && mkdir o && tar --extract $z --preserve-permissions --file x --directory o && diff <(cd t && find . -printf '%p %s %m %y %l %n\n' | sort) <(cd o/t && find . -printf '%p %s %m %y %l %n\n' | sort) && cmp t/numbers o/t/numbers && echo "$z whole"; rm -r o; done
+tar --create --sparse --file s t/hole; test "$(stat -c %s s)" -lt 100000 && echo sparse; tar --create --file i --listed-incremental=snap t; echo more >t/more; tar --create --file j --listed-incremental=snap t; tar --list --file j | sort; tar --append --file i t/more 2>&1 | head -1; (cd t && tar -c .) | (mkdir p && cd p && tar -x) && ls p
