@@ -301,7 +301,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         };
         if held.shown == wanted || held.shown == Shown::Written {
             // Another thread has asked for it meanwhile.
-            return Ok(());
+            return Ok(self.hands.check_shown(held.page, frame, held.shown == Shown::Written)?);
         }
         if held.shown != Shown::No {
             self.hands.hide(held.page, frame)?;
@@ -341,33 +341,40 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     }
 
     /// A page is touched for the first time; some behind it come along if that costs nobody a
-    /// frame.
+    /// frame. Frames in a row are shown at once.
     fn begin(&mut self, page: u64, end: u64) -> Result<(), Trouble> {
-        let frame = self.frame_for(page)?;
-        self.begin_in(frame, page)?;
-        let last = end.min((page / CLUSTER + 1) * CLUSTER);
-        for page in page + 1..last {
-            let Some(frame) = self.spare_frame(page) else { break };
-            if self.begin_in(frame, page).is_err() {
-                break;
+        let (mut first, mut frame, mut count) = (page, self.frame_for(page)?, 1);
+        for next in page + 1..end.min((page / CLUSTER + 1) * CLUSTER) {
+            let Some(found) = self.spare_frame(next) else { break };
+            if found == frame + count {
+                count += 1;
+                continue;
             }
+            if let Err(trouble) = self.begin_in(frame, first, count) {
+                self.free_frame(found);
+                // Nobody waits for pages but the first one.
+                return if first == page { Err(trouble) } else { Ok(()) };
+            }
+            (first, frame, count) = (next, found, 1);
         }
-        Ok(())
+        let done = self.begin_in(frame, first, count);
+        if first == page { done } else { Ok(()) }
     }
 
-    fn begin_in(&mut self, frame: usize, page: u64) -> Result<(), Trouble> {
+    /// Shows frames in a row at pages that nobody has touched, or the first ones of them.
+    fn begin_in(&mut self, frame: usize, page: u64, count: usize) -> Result<(), Trouble> {
         let access = self.access();
         if access == Access::Memory {
-            self.hands.clear(frame);
+            (frame..frame + count).for_each(|frame| self.hands.clear(frame));
         }
         let shown = if access == Access::ReadOnlyDevice { Shown::Read } else { Shown::Written };
-        if let Err(refused) = self.hands.show(page, frame, shown == Shown::Written) {
-            self.free_frame(frame);
-            return Err(refused.into());
+        let done = self.hands.show_run(page, frame, count, shown == Shown::Written);
+        (done..count).rev().for_each(|index| self.free_frame(frame + index));
+        for index in 0..done {
+            self.counts.fresh += 1;
+            self.hold(frame + index, Held { page: page + index as u64, shown, copy: None });
         }
-        self.counts.fresh += 1;
-        self.hold(frame, Held { page, shown, copy: None });
-        Ok(())
+        if done == 0 { Err(Trouble::Refused) } else { Ok(()) }
     }
 
     fn hold(&mut self, frame: usize, held: Held) {

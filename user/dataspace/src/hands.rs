@@ -22,6 +22,20 @@ pub struct Refused;
 pub trait Hands {
     /// Shows `frame` at `page`, for writing too if `written` is set. The page was hidden.
     fn show(&mut self, page: u64, frame: usize, written: bool) -> Result<(), Refused>;
+    /// Shows frames in a row, from `frame` on, at as many pages from `page` on, all of which were
+    /// hidden: how many of them.
+    fn show_run(&mut self, page: u64, frame: usize, count: usize, written: bool) -> usize {
+        (0..count).take_while(|index| self.show(page + *index as u64, frame + index, written).is_ok()).count()
+    }
+    /// Hides frames in a row, from `frame` on, which are shown at pages from `page` on: how many of
+    /// them.
+    fn hide_run(&mut self, page: u64, frame: usize, count: usize) -> usize {
+        (0..count).take_while(|index| self.hide(page + *index as u64, frame + index).is_ok()).count()
+    }
+    /// Sees to it that a frame is shown as it should be.
+    fn check_shown(&mut self, _page: u64, _frame: usize, _written: bool) -> Result<(), Refused> {
+        Ok(())
+    }
     /// Hides the frame. Nobody reaches it any more when this returns.
     fn hide(&mut self, page: u64, frame: usize) -> Result<(), Refused>;
     /// Reads a frame that is hidden.

@@ -14,6 +14,7 @@ pub mod generations;
 pub mod hands;
 pub mod homes;
 pub mod policy;
+pub mod runs;
 pub mod spaces;
 pub mod store;
 

@@ -10,6 +10,7 @@ use core::ops::Range;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Code, PAGE_SIZE, Rights};
 use nacre_dataspaces::hands::Refused;
+use nacre_dataspaces::runs::{Run, Runs};
 use nacre_dataspaces::{Hands, Page};
 use nacre_nest::Services;
 use nacre_nest::places::Place;
@@ -36,6 +37,8 @@ pub struct Tables {
     window: Window,
     /// A slot for each frame's mapping.
     mappings: Vec<EmptySlot<Mapping>>,
+    /// Frames that one mapping shows.
+    runs: Runs,
     /// Pages of the layer below never go.
     stays: bool,
     kept: (OwnedMapping, OwnedReference, [Option<OwnedReference>; 2], Place),
@@ -185,7 +188,8 @@ fn frames(pool: Reference, here: Space, count: usize, from: &Source<'_>) -> Resu
     for _ in 0..count {
         mappings.push(EmptySlot::new()?);
     }
-    Ok(Tables { here, frames, window, mappings, stays: false, kept: (shown, region, kept, place) })
+    let runs = Runs::new(count).ok_or(Errno::ENOMEM)?;
+    Ok(Tables { here, frames, window, mappings, runs, stays: false, kept: (shown, region, kept, place) })
 }
 
 impl Top {
@@ -211,6 +215,24 @@ impl Tables {
         Ok((found.address, found.size))
     }
 
+    /// Makes one mapping for frames in a row. Nothing is made for none.
+    fn map(&mut self, page: u64, run: Run) -> Result<(), Refused> {
+        if run.count == 0 {
+            return Ok(());
+        }
+        let rights = if run.written { DATA } else { Rights::READ.union(Rights::EXECUTE) };
+        let (slot, size) = (self.mappings[run.first].address(), run.count as u64 * PAGE_SIZE);
+        Mapping::create(slot, self.here, BASE + page * PAGE_SIZE, size, self.frames, run.first as u64 * PAGE_SIZE, rights).map_err(|_| Refused)?;
+        self.runs.add(run);
+        Ok(())
+    }
+
+    fn unmap(&mut self, run: Run) -> Result<(), Refused> {
+        self.mappings[run.first].handle().destroy().map_err(|_| Refused)?;
+        self.runs.remove(run);
+        Ok(())
+    }
+
     fn part(&self, frame: usize) -> Option<Window> {
         self.window.part(frame as u64 * PAGE_SIZE, PAGE_SIZE)
     }
@@ -218,13 +240,43 @@ impl Tables {
 
 impl Hands for Tables {
     fn show(&mut self, page: u64, frame: usize, written: bool) -> Result<(), Refused> {
-        let rights = if written { DATA } else { Rights::READ.union(Rights::EXECUTE) };
-        let slot = self.mappings[frame].address();
-        Mapping::create(slot, self.here, BASE + page * PAGE_SIZE, PAGE_SIZE, self.frames, frame as u64 * PAGE_SIZE, rights).map(drop).map_err(|_| Refused)
+        self.map(page, Run { first: frame, count: 1, written })
     }
 
-    fn hide(&mut self, _: u64, frame: usize) -> Result<(), Refused> {
-        self.mappings[frame].handle().destroy().map_err(|_| Refused)
+    fn show_run(&mut self, page: u64, frame: usize, count: usize, written: bool) -> usize {
+        if self.map(page, Run { first: frame, count, written }).is_ok() { count } else { 0 }
+    }
+
+    fn hide(&mut self, page: u64, frame: usize) -> Result<(), Refused> {
+        let run = self.runs.of(frame);
+        if run.count == 0 {
+            return Ok(());
+        }
+        self.unmap(run)?;
+        for rest in run.without(frame) {
+            // What cannot be shown now is shown when somebody asks for it. Nobody finds less
+            // meanwhile than a page that is not here, since whoever brings pages is at work.
+            let _ = self.map(page + rest.first as u64 - frame as u64, rest);
+        }
+        Ok(())
+    }
+
+    fn hide_run(&mut self, page: u64, frame: usize, count: usize) -> usize {
+        let mut done = 0;
+        while done < count {
+            let run = self.runs.of(frame + done);
+            let is_whole = run.count > 0 && run.first == frame + done && run.count <= count - done;
+            let hidden = if is_whole { self.unmap(run) } else { self.hide(page + done as u64, frame + done) };
+            if hidden.is_err() {
+                break;
+            }
+            done += if is_whole { run.count } else { 1 };
+        }
+        done
+    }
+
+    fn check_shown(&mut self, page: u64, frame: usize, written: bool) -> Result<(), Refused> {
+        if self.runs.of(frame).count == 0 { self.show(page, frame, written) } else { Ok(()) }
     }
 
     fn read(&mut self, frame: usize, into: &mut Page) {

@@ -1,6 +1,6 @@
 //! Pages that come from elsewhere and go there: what a bank is given, and gives up.
 
-use super::{Bank, Held, Place, Trouble};
+use super::{Bank, CLUSTER, Held, Place, Trouble};
 use crate::hands::{Hands, Shown};
 use crate::policy::Policy;
 use crate::store::Store;
@@ -33,21 +33,28 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
 
     /// All pages of a range are zeros again, and nowhere.
     pub fn forget(&mut self, range: Range<u64>) -> Result<(), Trouble> {
+        self.conceal(range.clone())?;
+        // Frames are taken in order later if they are given back in reverse.
+        let (mut freed, mut count) = ([0; CLUSTER as usize], 0);
         while let Some((page, place)) = self.places.range(range.clone()).next().map(|(page, place)| (*page, *place)) {
             match place {
                 Place::Away(number, _) => self.store.drop(number),
                 Place::Blank => {}
                 Place::Here(frame) => {
-                    self.hide(frame)?;
                     self.unkeep(page, frame);
                     if let Some(number) = self.frames.take(frame).and_then(|held| held.copy) {
                         self.store.drop(number);
                     }
-                    self.free_frame(frame);
+                    (freed[count], count) = (frame, count + 1);
                 }
             }
             self.places.remove(&page);
+            if count == freed.len() {
+                freed.iter().rev().for_each(|frame| self.free_frame(*frame));
+                count = 0;
+            }
         }
+        freed[..count].iter().rev().for_each(|frame| self.free_frame(*frame));
         Ok(())
     }
 }

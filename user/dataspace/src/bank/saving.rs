@@ -1,6 +1,6 @@
 //! Pages that outlive the program, and bytes of pages that are read and written by message.
 
-use super::{Bank, Place, Trouble};
+use super::{Bank, CLUSTER, Place, Trouble};
 use crate::hands::{Hands, Shown};
 use crate::policy::Policy;
 use crate::store::Store;
@@ -68,8 +68,34 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
 
     /// Hides all pages of a range. Some may be hidden when this fails, which costs a fault each.
     pub fn conceal(&mut self, range: Range<u64>) -> Result<(), Trouble> {
-        let here: Vec<usize> = self.places.range(range).filter_map(|(_, place)| if let Place::Here(frame) = place { Some(*frame) } else { None }).collect();
-        here.into_iter().try_for_each(|frame| self.hide(frame))
+        let mut from = range.start;
+        while let Some((page, frame)) = self.next_shown(from..range.end) {
+            // As many in a row as may have been shown at once.
+            let most = (CLUSTER - page % CLUSTER).min(range.end - page);
+            let count = (1..most).find(|more| !self.shows(page + more, frame + *more as usize)).unwrap_or(most) as usize;
+            let hidden = self.hands.hide_run(page, frame, count);
+            for frame in frame..frame + hidden {
+                if let Some(held) = self.frames.get(frame) {
+                    self.frames.put(frame, super::Held { shown: Shown::No, ..held });
+                }
+            }
+            if hidden < count {
+                return Err(Trouble::Refused);
+            }
+            from = page + count as u64;
+        }
+        Ok(())
+    }
+
+    /// Returns true if a page is shown in a frame.
+    fn shows(&self, page: u64, frame: usize) -> bool {
+        self.places.get(&page) == Some(&Place::Here(frame)) && self.frames.get(frame).is_some_and(|held| held.shown != Shown::No)
+    }
+
+    /// The first page of a range that is shown, and its frame.
+    fn next_shown(&self, range: Range<u64>) -> Option<(u64, usize)> {
+        let here = |(page, place): (&u64, &Place)| if let Place::Here(frame) = place { Some((*page, *frame)) } else { None };
+        self.places.range(range).filter_map(here).find(|(page, frame)| self.shows(*page, *frame))
     }
 
     /// Gives the known pages of a concealed range other numbers: those from `start` on, which are
