@@ -65,8 +65,8 @@ pub fn parse<'a>(words: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
         MANIFEST.option(&mut &words[..])?;
     }
     let manager = self::manager(first).ok_or(Stop::Value(FIRST))?;
-    // Memory that shows no file has another manager.
-    let (manager, others) = if manager == file::NAME { (anonymous::NAME, [file::NAME].to_vec()) } else { (manager, Vec::new()) };
+    // Memory that shows no file and no device has another manager.
+    let (manager, others) = if [file::NAME, device::NAME].contains(&manager) { (anonymous::NAME, [manager].to_vec()) } else { (manager, Vec::new()) };
     let mut options = Options { manager, memory: 16 << 20, quota: 16 << 20, others, compressed: None, backing: None, store: None, colours: None, window: None, over: None, chaos: None, stats: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut rest)? {
         let wrong = Stop::Value(name);
@@ -125,6 +125,8 @@ mod tests {
         let words: [&[u8]; 2] = [b"file", b"sh"];
         let options = parse(&words).unwrap();
         assert_eq!((options.manager, options.wants("file"), options.wants("device")), ("anonymous", true, false));
+        let words: [&[u8]; 4] = [b"device", b"--window", b"/dev/hpet", b"sh"];
+        assert_eq!(parse(&words).map(|options| (options.manager, options.wants("device"))), Ok(("anonymous", true)));
         let words: [&[u8]; 4] = [b"pinned", b"--with", b"file", b"sh"];
         assert_eq!(parse(&words).map(|options| (options.manager, options.wants("file"))), Ok(("pinned", true)));
     }

@@ -86,6 +86,7 @@ impl Keeper {
         let dataspace = self.attachments.get(key).ok_or(Errno::ENOSYS)?.dataspace;
         self.attachments.remove(key, dataspace);
         self.end_unused_file(dataspace);
+        self.end_unused_window(dataspace);
         if self.lasts(dataspace) {
             // Whoever wants to know whether all is written asks by `file.sync`.
             let _ = self.commit();
@@ -234,6 +235,7 @@ impl Server for Keeper {
         self.check_supports(manager, DATASPACE_CREATE)?;
         match (Some(manager) == self.files.manager, request.references().is_empty(), own) {
             (true, false, None) => return self.create_of_file(request, size),
+            (false, false, None) if self.windows.is_of(manager) => return self.create_of_window(request),
             (false, true, None) => {}
             (false, true, Some(_)) => check_names(request)?,
             _ => return Err(Errno::EINVAL),

@@ -12,6 +12,7 @@ use crate::pools::Pools;
 use crate::shares::Ports;
 use crate::tally::Tally;
 use crate::tables::{PAGES, Shown, Tables, Top};
+use crate::windows::Windows;
 use crate::words::{DATA, NAMELESS, READ, SHARED, key};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -99,6 +100,8 @@ pub struct Keeper {
     pub(crate) lasting: Lasting,
     /// Dataspaces that show files.
     pub(crate) files: MappedFiles,
+    /// The window of a device, opened as a file.
+    pub(crate) windows: Windows,
     next_key: u64,
     chaos: Option<Random>,
 }
@@ -130,6 +133,7 @@ impl Keeper {
             unpaid: BTreeMap::new(),
             lasting: Lasting::default(),
             files: MappedFiles::default(),
+            windows: Windows::default(),
             next_key: FIRST_POOL,
             chaos,
         }
@@ -225,7 +229,7 @@ impl Keeper {
 
     /// The last reference to something has gone.
     fn forgotten(&mut self, word: u64) {
-        if self.close_file(word) || word & SHARED != 0 {
+        if self.close_file(word) || self.close_window(word) || word & SHARED != 0 {
             return;
         }
         let key = key(word);
@@ -274,6 +278,7 @@ impl Keeper {
     pub(crate) fn remove_dataspace(&mut self, key: u64) {
         self.note_change(key);
         self.forget_file(key);
+        self.windows.forget(key);
         let Some(dataspace) = self.dataspaces.remove(&key) else { return };
         self.attachments.remove_all(key);
         if let Some(name) = &dataspace.name {
@@ -318,7 +323,7 @@ impl Keeper {
     /// The key of the dataspace that a reference leads to.
     pub(crate) fn key_of(&self, request: &Request<'_>) -> u64 {
         let key = key(request.word());
-        self.files.opened(key).unwrap_or(key)
+        self.files.opened(key).or_else(|| self.windows.opened(key)).unwrap_or(key)
     }
 
     /// The dataspace of its owner's reference. `EPERM`: the reference shares it.

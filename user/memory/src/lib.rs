@@ -28,6 +28,8 @@ mod remote_file;
 mod segments;
 mod tally;
 mod unpaid;
+mod window_service;
+mod windows;
 mod words;
 
 pub use remote_file::RemoteFile;

@@ -32,14 +32,15 @@ fn ask(file: &OwnedReference, label: u32, words: [u64; 6], bytes: Span<'_>, buff
     }
 }
 
-fn status_of(file: &OwnedReference) -> Result<Status, Errno> {
+/// Status of an open file of somebody else's.
+pub(crate) fn status_of(file: &OwnedReference) -> Result<Status, Errno> {
     let mut bytes = [0; Status::SIZE];
     ask(file, file::status::LABEL, [0; 6], Span::EMPTY, SpanMut::from(&mut bytes[..]))?;
     Status::from_bytes(&bytes).ok_or(Errno::EPROTO)
 }
 
 /// Returns true if a file can be written through this reference. An empty write changes nothing.
-fn may_write(file: &OwnedReference) -> bool {
+pub(crate) fn may_write(file: &OwnedReference) -> bool {
     ask(file, file::write::LABEL, [0; 6], Span::EMPTY, SpanMut::EMPTY).is_ok()
 }
 

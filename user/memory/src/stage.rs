@@ -155,8 +155,11 @@ fn prepare(plans: Vec<Plan<'_>>, child: &Child<'_>, services: &mut Services) -> 
     let faults = OwnedPort::new(FAULTS, set.handle()).map_err(kernel("a port"))?;
     let mut top = tables::top(services).map_err(refused("its spaces"))?;
     let mut managers: Vec<(Manager, AnyBank)> = Vec::new();
-    let mut saved = None;
+    let (mut saved, mut window) = (None, None);
     for (number, plan) in plans.into_iter().enumerate() {
+        if let Source::File(file, is_writable) = plan.from {
+            window = Some((number, file, is_writable));
+        }
         saved = plan.saved.map(|found| (number, found)).or(saved);
         let tables = top.add_manager(services, plan.frames, &plan.from, faults.handle()).map_err(refused("frames"))?;
         managers.push((plan.manager, match plan.homes {
@@ -171,6 +174,9 @@ fn prepare(plans: Vec<Plan<'_>>, child: &Child<'_>, services: &mut Services) -> 
     };
     let mut keeper = Keeper::new(set, faults, top, managers, child.chaos.map(Random::new));
     let shows_files = keeper.serve_files(services.files()).map_err(kernel("a reference"))?;
+    if let Some((number, file, is_writable)) = window {
+        keeper.serve_window(number, file, is_writable).map_err(refused("a window"))?;
+    }
     let pools = keeper.first_pool(own, child.limit).map_err(refused("a pool"))?;
     let keeps = saved.is_some();
     if let Some((number, saved)) = saved {

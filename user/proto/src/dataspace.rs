@@ -53,6 +53,9 @@ crate::protocol! {
     /// Who has the file to be read alone gets a reference that only reads. `EINVAL`: a file is
     /// given to another manager, or none to this one. `EACCES`: the file is not open for reading.
     /// `ENODEV`: it is no regular file.
+    /// The manager `device` takes the open file that shows its window, too: the dataspace has all
+    /// of the window, and ends when nobody has it attached. `EBUSY`: somebody has the window.
+    /// `ENODEV`: the file shows something else.
     8 create(size: Number; bytes name: Text; up_to 1 file: Kept(File)) -> (size: Number; references dataspace: Own(Segment));
     /// Deletes the dataspace. All attachments end. `EPERM`: the reference came from `share`.
     9 delete() -> ();

@@ -224,7 +224,10 @@ impl OpenFile {
         if let Some(known) = self.shared.borrow().upgrade().filter(|known| known.size() >= size) {
             return Ok(known);
         }
-        let managed = if self.is_regular() { file_memory::of_file(self.reference()?, size, self.can_write()) } else { None };
+        let managed = match file_memory::of_window(self.reference()?, self.can_write())? {
+            None if self.is_regular() => file_memory::of_file(self.reference()?, size, self.can_write()),
+            window => window,
+        };
         if let Some(segment) = managed {
             *self.shared.borrow_mut() = Rc::downgrade(&segment);
             return Ok(segment);
