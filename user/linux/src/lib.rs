@@ -144,6 +144,7 @@ mod operations {
     pub mod proc {
         pub mod answer_process;
         pub mod ask_process;
+        pub mod clear_refs;
         pub mod memory_facts;
         pub mod memory_shortage;
         pub mod names;

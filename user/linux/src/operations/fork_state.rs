@@ -14,6 +14,7 @@ use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::{AtFork, Fill, read_only};
 use crate::state::memory::pageable;
+use crate::state::memory::soft_dirty;
 use crate::state::memory::promised::{self, Copies, KnownPart};
 use crate::state::memory::user_access;
 use crate::state::signals::dispositions::Action;
@@ -269,6 +270,7 @@ impl ForkState {
 /// an answer never waits for its page.
 fn leave_for_later(process: &mut Process, stack: u64, shares: bool) -> Result<(), Errno> {
     const SMALL_STACK: u64 = 0x4_0000;
+    soft_dirty::end_tracking(&mut process.memory)?;
     if shares {
         return process.memory.own_all();
     }

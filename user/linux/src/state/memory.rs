@@ -21,6 +21,7 @@ pub mod residence;
 mod reuse;
 mod shared_by_clone;
 pub mod shared_word;
+pub mod soft_dirty;
 pub mod stack_growth;
 #[allow(unsafe_code)]
 pub mod user_access;
@@ -60,6 +61,8 @@ pub struct Memory {
     has_paged: bool,
     /// Copy-on-write state.
     lazy: Lazy,
+    /// There are, or were, parts whose writes are noted.
+    tracks: bool,
     /// Locked pages.
     pub locked: Locked,
     /// Parts that grow downward when something below them is touched.
@@ -80,7 +83,7 @@ impl Memory {
     pub fn copied(map: Map<Fill>, [break_start, break_end, break_mapped]: [u64; 3], tables: Tables) -> Memory {
         let has_paged = map.areas().any(|area| area.backing.is_paged());
         let lazy = Lazy::among(&map);
-        Memory { map, break_start, break_end, break_mapped, stock: SegmentCache::default(), has_paged, lazy, locked: Locked::default(), growing: Ranges::default(), faults: Faults::default(), tables }
+        Memory { map, break_start, break_end, break_mapped, stock: SegmentCache::default(), has_paged, lazy, tracks: false, locked: Locked::default(), growing: Ranges::default(), faults: Faults::default(), tables }
     }
 
     /// Returns the start of the break, its present end, and the end of the memory behind it.

@@ -10,6 +10,7 @@ use crate::operations::user_faults;
 use crate::process::Process;
 use crate::state::files::in_process_file::{FileTimer, InProcessFile};
 use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::files::proc_node::Node;
 use core::cell::RefCell;
 
 /// Bytes of a `signalfd_siginfo`.
@@ -80,6 +81,9 @@ pub fn write_local(process: &mut Process, file: &RefCell<InProcessFile>, from: &
         InProcessFile::Shown(shown) => Some(shown.node),
         _ => None,
     };
+    if let Some(Node::Fact(_, _, "clear_refs")) = shown {
+        return proc::clear_refs::write(process, from);
+    }
     if let Some(node) = shown {
         return proc::memory_shortage::write_shown(process, node, from);
     }

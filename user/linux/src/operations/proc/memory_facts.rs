@@ -6,6 +6,7 @@ use crate::operations::proc::text;
 use crate::process::Process;
 use crate::state::memory::mapped_part::Fill;
 use crate::state::memory::residence;
+use crate::state::memory::soft_dirty;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,6 +23,8 @@ const PRESENT: u64 = 1 << 63;
 const SWAPPED: u64 = 1 << 62;
 const SHARED: u64 = 1 << 61;
 const EXCLUSIVE: u64 = 1 << 56;
+/// The page was written since `clear_refs` was, or may have been.
+const SOFT_DIRTY: u64 = 1 << 55;
 
 /// Kilobytes of an area, or of all: its size, what is there, what of that is shared, what is
 /// locked, what was put away.
@@ -145,6 +148,14 @@ pub fn pagemap(process: &Process, position: u64, size: usize) -> Vec<u8> {
         for page in (start..stop).step_by(PAGE_SIZE as usize) {
             if let Some(entry) = entries.get_mut((page / PAGE_SIZE - first) as usize) {
                 *entry = SWAPPED;
+            }
+        }
+    }
+    for area in process.memory.map.from(first * PAGE_SIZE).take_while(|area| area.start < end * PAGE_SIZE) {
+        let (start, stop) = (area.start.max(first * PAGE_SIZE), area.end.min(end * PAGE_SIZE));
+        for page in (start..stop).step_by(PAGE_SIZE as usize).filter(|page| soft_dirty::is_written(area, *page)) {
+            if let Some(entry) = entries.get_mut((page / PAGE_SIZE - first) as usize) {
+                *entry |= SOFT_DIRTY;
             }
         }
     }

@@ -182,6 +182,7 @@ fn of_process(process: &mut Process, pid: u64, thread: u64, name: &str) -> Resul
     Ok(match name {
         "auxv" => Vec::new(),
         "cgroup" => b"0::/\n".to_vec(),
+        "clear_refs" => return Err(EINVAL),
         "cmdline" if known.state == 'Z' => Vec::new(),
         "cmdline" if is_own => title(process).or_else(|| strings(process, 0)).unwrap_or(known.command),
         "cmdline" => known.command,

@@ -9,6 +9,7 @@ use nacre_proto::structures::Status;
 pub(crate) const DIRECTORY: u64 = 0o040555;
 pub(crate) const FILE: u64 = 0o100444;
 const WRITABLE: u64 = 0o100644;
+const WRITE_ONLY: u64 = 0o100200;
 pub(crate) const LINK: u64 = 0o120777;
 pub const S_IFSOCK: u32 = 0o140000;
 /// The device that such files are on.
@@ -26,9 +27,10 @@ pub(crate) const FOLDERS: [(&str, &[&str]); 7] = [
     ("net", &[]),
 ];
 /// Files that tell of a process.
-pub(crate) const FACTS: [&str; 20] = [
+pub(crate) const FACTS: [&str; 21] = [
     "auxv",
     "cgroup",
+    "clear_refs",
     "cmdline",
     "comm",
     "environ",
@@ -114,7 +116,7 @@ impl Node {
 
     /// Returns true if a process can write to it.
     pub fn is_written(self) -> bool {
-        matches!(self, Node::Fact(_, _, "oom_adj" | "oom_score_adj"))
+        matches!(self, Node::Fact(_, _, "clear_refs" | "oom_adj" | "oom_score_adj"))
     }
 
     /// Kind and permissions.
@@ -122,6 +124,7 @@ impl Node {
         match self {
             node if node.is_folder() => DIRECTORY,
             node if node.is_link() => LINK,
+            Node::Fact(_, _, "clear_refs") => WRITE_ONLY,
             node if node.is_written() => WRITABLE,
             _ => FILE,
         }

@@ -18,6 +18,7 @@ use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::{AtFork, Fill, Late, Part, effective, read_only};
 use crate::state::memory::pageable;
 use crate::state::memory::promised::{self, KnownPart};
+use crate::state::memory::soft_dirty;
 use alloc::vec::Vec;
 use nacre_abi::state::MappingState;
 use nacre_abi::{PAGE_SIZE, Rights};
@@ -124,6 +125,7 @@ impl Memory {
 
     /// Copies all that is lazy in a range and may be written.
     pub fn own(&mut self, start: u64, size: u64) -> Result<(), Errno> {
+        soft_dirty::note_written(self, start, size)?;
         let (mut at, end) = (start & !(PAGE_SIZE - 1), start + size);
         while at < end
             && let Some((from, to)) = self.lazy_run(at, end)
@@ -192,6 +194,9 @@ impl Memory {
     /// be made again; where the map has the page, at most `most` times in a row.
     pub fn resolve(&mut self, address: u64, access: Rights, (late, most): (&mut Late, u32)) -> bool {
         let page = address & !(PAGE_SIZE - 1);
+        if access == Rights::WRITE && soft_dirty::note_written(self, page, PAGE_SIZE) == Ok(true) {
+            return true;
+        }
         if access == Rights::WRITE && self.lazy_run(page, page + PAGE_SIZE).is_some() {
             let (from, to) = self.lazy.last;
             let size = if page == to { (2 * (to - from)).min(LARGEST) } else { PAGE_SIZE };

@@ -56,7 +56,7 @@ impl Backing for Fill {
         let second = part.cut(segment, offset)?;
         let origin = part.origin.as_ref().map(|(file, at)| (file.clone(), at + offset));
         let pages = part.pages.split_off(second.state.start);
-        Ok(Fill::Own(Part { writable: part.writable, shared: part.shared, lent: part.lent, at_fork: part.at_fork, pages, registered: part.registered, origin, ..second }))
+        Ok(Fill::Own(Part { writable: part.writable, shared: part.shared, lent: part.lent, at_fork: part.at_fork, pages, registered: part.registered, tracked: part.tracked, origin, ..second }))
     }
 }
 
@@ -95,6 +95,8 @@ pub struct Part {
     pub(super) pages: Pages,
     /// The user-fault file that is told of faults at it, and which.
     pub(super) registered: Option<Registered>,
+    /// Set if writes are noted: pages that were written stand in front.
+    pub(super) tracked: bool,
     /// The file that a private copy was made of, and where in it the part starts.
     pub origin: Option<(Rc<OpenFile>, u64)>,
 }
@@ -106,14 +108,14 @@ impl Part {
         let mapping = OwnedMapping::new(Space::OWN, start, size, region, offset, rights).map_err(|_| ENOMEM)?;
         let state = MappingState { start, size, offset, rights: rights.0, ..MappingState::default() };
         let writable = segment.is_writable();
-        Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable, shared: false, lent: false, at_fork: AtFork::Copied, pages: Pages::default(), registered: None, origin: None })
+        Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable, shared: false, lent: false, at_fork: AtFork::Copied, pages: Pages::default(), registered: None, tracked: false, origin: None })
     }
 
     /// Makes the part for a mapping of the parent's at `start`, with these rights.
     pub fn given(mapping: Mapping, start: u64, size: u64, rights: Rights, writable: bool) -> Part {
         let state = MappingState { start, size, rights: rights.0, ..MappingState::default() };
         let shown = Shown::Given(OwnedMapping::adopt(mapping));
-        Part { shown, segment: None, state, writable, shared: false, lent: false, at_fork: AtFork::Copied, pages: Pages::default(), registered: None, origin: None }
+        Part { shown, segment: None, state, writable, shared: false, lent: false, at_fork: AtFork::Copied, pages: Pages::default(), registered: None, tracked: false, origin: None }
     }
 
     /// Returns the segment and offset that a fork's child shares, or `None` if it gets a copy.
@@ -238,7 +240,7 @@ impl Part {
         self.pages.protect(rights)?;
         let rights = match &mut self.registered {
             Some(registered) => registered.change(rights),
-            None if self.writable => rights,
+            None if self.writable && !self.tracked => rights,
             None => read_only(rights),
         };
         if self.state.rights == rights.0 {

@@ -7,6 +7,7 @@ use crate::services::segment::Segment;
 use crate::services::segment_cache::SegmentCache;
 use crate::state::memory::Memory;
 use crate::state::memory::mapped_part::{AtFork, Fill, Part, Shown};
+use crate::state::memory::soft_dirty;
 use alloc::rc::Rc;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_sys::memory;
@@ -19,7 +20,7 @@ impl Part {
     /// process sees.
     fn is_left_over(&self) -> bool {
         let is_of_pool = self.segment.as_ref().is_some_and(|segment| segment.port().is_some());
-        self.writable && !self.shared && !self.lent && self.registered.is_none() && self.at_fork == AtFork::Copied && !is_of_pool
+        self.writable && !self.shared && !self.lent && self.registered.is_none() && !self.tracked && self.at_fork == AtFork::Copied && !is_of_pool
     }
 
     /// Fills what may have been written with zeros; whether there was so little that it is worth
@@ -54,7 +55,9 @@ impl Part {
 
 impl Memory {
     /// All of it goes; what is left of it.
-    pub fn give_up(self) -> SegmentCache {
+    pub fn give_up(mut self) -> SegmentCache {
+        // What cannot be written now is not used again.
+        let _ = soft_dirty::end_tracking(&mut self);
         let (mut stock, mut common, mut end) = (self.stock.again(), None, 0);
         for area in self.map.into_areas() {
             let Fill::Own(mut part) = area.backing else { continue };

@@ -17,6 +17,7 @@ use crate::state::memory::mapped_part::{Fill, Part};
 use crate::state::memory::page_copies::PageCopy;
 use crate::state::memory::residence;
 use crate::state::memory::registered::{GROWTH, Lacking, Registered};
+use crate::state::memory::soft_dirty;
 use alloc::vec::Vec;
 use nacre_abi::state::MappingState;
 use nacre_abi::{PAGE_SIZE, Rights};
@@ -107,6 +108,7 @@ pub fn lacking(memory: &Memory, address: u64, size: u64, access: Rights) -> Opti
 /// Has a file told of faults in a range.
 pub fn register(memory: &mut Memory, start: u64, end: u64, registered: Registered) -> Result<(), Errno> {
     memory.check_registered(start, end, registered.file)?;
+    soft_dirty::end_tracking(memory)?;
     memory.faults.any = true;
     for (start, end) in memory.areas_in(start, end)? {
         let area = memory.map.within(start, end)?.next().ok_or(ENOMEM)?;
@@ -176,7 +178,7 @@ impl Memory {
     }
 
     /// Areas of a range, which may have gaps, as first and last address.
-    fn areas_in(&self, start: u64, end: u64) -> Result<Vec<(u64, u64)>, Errno> {
+    pub(super) fn areas_in(&self, start: u64, end: u64) -> Result<Vec<(u64, u64)>, Errno> {
         let areas = self.map.from(start).take_while(|area| area.start < end);
         Ok(fallible::collect(areas.map(|area| (area.start.max(start), area.end.min(end))))?)
     }
