@@ -39,7 +39,7 @@ const NAME: &str = "programs";
 const ROWS: [Row; 3] = [
     Row { name: "gcc -O2, 2,000 lines", command: &["gcc", "-O2", "-c", "/tmp/long.c", "-o", "/tmp/long.o"], files: &[("/tmp/long.c", write_source)] },
     Row { name: "python3, 50 MiB of lists", command: &["python3", "-c", "l=[[i]*32 for i in range(160000)]; print(sum(len(x) for x in l))"], files: &[] },
-    Row { name: "git log -p", command: &["sh", "-c", "git -C /tmp/repository --no-pager log -p >/dev/null"], files: &[("/tmp/repository", make_repository)] },
+    Row { name: "git log -p", command: &["git", "-C", "/tmp/repository", "--no-pager", "log", "-p", "--output=/tmp/log"], files: &[("/tmp/repository", make_repository)] },
 ];
 
 /// Pages of a MiB.
@@ -193,7 +193,8 @@ impl fmt::Display for Memory {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(to, "`./nacre bench --memory programs --write` measures this table alone: programs below `pager`, on all")?;
         writeln!(to, "of the pages that they use, on half and on a quarter of them. Pages in came back from the backing,")?;
-        writeln!(to, "pages out went there; thrashing is pages in for each million instructions.\n")?;
+        writeln!(to, "pages out went there; thrashing is pages in for each million instructions. With less than 64 pages")?;
+        writeln!(to, "the pager takes 64.\n")?;
         writeln!(to, "| program | pages | instructions | faults | pages in | pages out | thrashing |")?;
         writeln!(to, "| --- | ---: | ---: | ---: | ---: | ---: | ---: |")?;
         for line in &self.lines {
