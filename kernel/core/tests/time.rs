@@ -127,6 +127,13 @@ fn waiting_of(world: &World, thread: u64) -> u64 {
     world.running(0).map_or(u64::MAX, |root| root.register(register::RESULT_2))
 }
 
+/// Ends the wait of a thread, which runs on the second CPU then.
+fn interrupt(world: &World, thread: u64) {
+    world.ok(Call::ThreadStop, &[thread, 1]);
+    world.ok(Call::ThreadStart, &[thread]);
+    world.kick_all();
+}
+
 #[test]
 fn what_a_thread_waits_for_is_told_and_not_disturbed() {
     let world = World::new(2);
@@ -139,13 +146,11 @@ fn what_a_thread_waits_for_is_told_and_not_disturbed() {
     assert_eq!(waiting_of(&world, thread), waiting::RUNS);
     world.call_on(1, Call::ThreadSleep, &[SECOND]);
     assert_eq!([waiting_of(&world, thread), waiting_of(&world, thread)], [waiting::SLEEPS; 2]);
-    world.pass(SECOND);
+    interrupt(&world, thread);
     assert_eq!(waiting_of(&world, thread), waiting::RUNS);
     world.call_on(1, Call::IpcReceive, &[port]);
     assert_eq!(waiting_of(&world, thread), waiting::RECEIVES);
-    world.ok(Call::ThreadStop, &[thread, 1]);
-    world.ok(Call::ThreadStart, &[thread]);
-    world.kick_all();
+    interrupt(&world, thread);
     // A call that nobody has received yet, and then one that somebody has.
     world.call_on(1, Call::IpcCall, &[port, 0x7_0003]);
     assert_eq!(waiting_of(&world, thread), waiting::SENDS | 0x7_0003 << waiting::LABEL_SHIFT);
