@@ -102,7 +102,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::MemoryTouched,
-        purpose: "Finds pages of the caller's memory that may hold something. What nobody has touched since it was cleared (`memory_reclaim`) is known to be zeros, and need not be read; so is nothing else, whatever it holds. A range that is not mapped, or may not be read, counts as one that may hold something.",
+        purpose: "Finds pages of the caller's memory that may hold something. What nobody has touched since it was cleared (`memory_reclaim`) is known to be zeros, and need not be read; pages with kernel objects, and those that the kernel has for a space's tables, hold nothing that can be read. All others may hold something, whatever it is. A range that is not mapped, or may not be read, counts as one that may hold something.",
         arguments: MemoryTouched::ARGUMENTS,
         results: "rdx: where the first such pages start, the end of the range if there are none; r8: where these end, or more of them are to be asked for",
         failures: &[],

@@ -144,8 +144,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// Lists pages that may hold something. A page that was not touched since the kernel cleared it
-    /// holds zeros, and need not be read; all others may hold something.
+    /// Lists pages that may hold something for programs. A page that was not touched since the kernel
+    /// cleared it holds zeros, and one with kernel objects or tables can be read by nobody.
     pub(crate) fn memory_touched(&self, caller: Thread<'_>) -> Attempt<Done> {
         let call: arguments::MemoryTouched = caller.arguments();
         let (start, size) = (call.start.value, call.size.value);
@@ -176,7 +176,7 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// Returns true if the page at `address` is blank, and how many of the pages behind it are
+    /// Returns true if the page at `address` holds nothing for programs, and how many of the pages behind it are
     /// equal to it in that, as far as one look goes.
     fn blank_pages(&self, caller: Thread<'_>, part: &mut Part, address: u64, end: u64) -> (bool, u64) {
         if address >= part.end {
@@ -185,7 +185,10 @@ impl<M: Machine> Kernel<M> {
                 Err(next) => return (false, next),
             }
         }
-        let is_blank = |page: u64| self.machine.frame(part.physical.add(page - part.start)).is_some_and(|frame| frame.kind.get() == Frame::BLANK);
+        let is_blank = |page: u64| {
+            let frame = self.machine.frame(part.physical.add(page - part.start));
+            frame.is_some_and(|frame| matches!(frame.kind.get() % PAGE_SIZE, Frame::BLANK | Frame::OBJECTS | Frame::TABLE))
+        };
         let (blank, last) = (is_blank(address), part.end.min(end).min(address + ROW * PAGE_SIZE));
         let mut next = address + PAGE_SIZE;
         while next < last && is_blank(next) == blank {

@@ -70,7 +70,7 @@ impl<M: Machine> Kernel<M> {
     /// Returns what a thread waits for, in a word of [`waiting`].
     fn waiting_of(thread: Thread<'_>) -> u64 {
         match thread.wait() {
-            _ if thread.has(Thread::STOPPED) => waiting::STOPPED,
+            _ if thread.has(Thread::STOPPED) && thread.cpu() == 0 => waiting::STOPPED,
             _ if thread.is_ready() => waiting::RUNS,
             _ if thread.fault() != 0 => waiting::FAULTS,
             wait @ (waiting::SENDS | waiting::AWAITS_REPLY) => wait | thread.register(register::INFO) << waiting::LABEL_SHIFT,

@@ -80,7 +80,7 @@ fn copies(world: &mut World, of: u64, threads: &[u64], count: u64, input: Option
     // Copies that will not be made take no memory from others meanwhile.
     let needed = taken_at_once(facts.size, nacre_snapshot::table_pages(&facts.objects)).saturating_mul(count);
     check_memory(needed).map_err(|errno| format!("cannot make {count} copies: no memory for {} KiB ({errno})", needed >> 10))?;
-    let pages = Pages::find(&frame(&life.outside), &mut life.outside, &facts.objects);
+    let pages = Pages::find(&frame(&life.outside), &life.outside);
     let mut forked = Forked { copies: Vec::new(), objects: facts.objects.len(), pages: pages.count(), ticks: 0, lost: Vec::new() };
     for _ in 0..count {
         let mut lost = Vec::new();

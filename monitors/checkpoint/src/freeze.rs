@@ -90,7 +90,12 @@ pub fn go_on(life: &mut Life, running: &[u64]) -> Result<(), String> {
     let listed: BTreeSet<u64> = frame.list(&mut life.outside.arena).map_err(said("listing"))?.into_iter().filter(|(_, kind)| *kind == ObjectType::Thread).map(|(offset, _)| offset).collect();
     // Memory that was given back meanwhile took its threads along.
     let running: Vec<u64> = running.iter().copied().filter(|thread| listed.contains(thread)).collect();
-    frame.start(&mut life.outside.arena, &running).map_err(said("starting"))
+    restart(life, &running)
+}
+
+/// Lets these threads run, all of which are there.
+fn restart(life: &mut Life, running: &[u64]) -> Result<(), String> {
+    frame(&life.outside).start(&mut life.outside.arena, running).map_err(said("starting"))
 }
 
 /// Figures of a freeze, for people.
@@ -120,7 +125,10 @@ pub fn freeze(world: &mut World, number: u64, holder: Option<u64>, sink: impl Fn
     }
     let written = match taken {
         Ok(taken) if taken.pages.are_kept() && holder.is_none() => {
+            // Nothing of it has gone since its threads were listed.
+            stopped.remove(&number);
             go_on_all(world, &stopped)?;
+            restart(self::running(world, number)?, &taken.facts.running)?;
             let ticks = nacre_sys::clock::ticks() - started;
             write(world, number, taken, sink).map(|figures| Figures { ticks, ..figures })
         }
@@ -194,7 +202,7 @@ fn take(life: &mut Life, running: &[u64], goes_on: bool) -> Result<Taken, String
     let mut facts = facts(life, running)?;
     let frame = frame(&life.outside);
     let outside = &mut life.outside;
-    let mut pages = Pages::find(&frame, outside, &facts.objects);
+    let mut pages = Pages::find(&frame, outside);
     if goes_on {
         pages.keep(&mut outside.arena);
     }

@@ -4,14 +4,13 @@
 
 use crate::arena::Arena;
 use crate::outside::Outside;
-use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_proto::Errno;
 use nacre_rt::memory::Segment;
 use nacre_snapshot::image::DATA;
-use nacre_snapshot::{Access, Frame, Object};
+use nacre_snapshot::{Access, Frame};
 use nacre_sys::{Window, memory};
 
 /// Address of the copies. Arenas lie above.
@@ -31,22 +30,19 @@ pub struct Pages {
 
 impl Pages {
     /// Finds the pages without objects and tables that somebody may have written.
-    pub fn find(frame: &Frame, outside: &mut Outside, objects: &[Object]) -> Pages {
-        let with_objects: BTreeSet<u64> = objects.iter().map(|object| object.offset & !(PAGE_SIZE - 1)).collect();
+    pub fn find(frame: &Frame, outside: &Outside) -> Pages {
         let mut data: Vec<(u64, u64)> = outside.pieces().filter_map(|piece| piece.data()).collect();
         data.sort_unstable();
-        let mut pieces: Vec<(u64, u64, bool)> = outside.pieces().filter(|piece| piece.data().is_none()).map(|piece| (piece.offset, piece.offset + piece.size, piece.holds_objects)).collect();
+        let mut pieces: Vec<(u64, u64)> = outside.pieces().filter(|piece| piece.data().is_none()).map(|piece| (piece.offset, piece.offset + piece.size)).collect();
         pieces.sort_unstable();
         let mut list = Vec::new();
-        for (start, end, holds_objects) in pieces {
+        for (start, end) in pieces {
             let (mut at, end) = (frame.start + start, frame.start + end);
             while at < end
                 && let Some(touched) = memory::touched(at, end)
             {
                 at = touched.end;
-                let distances = touched.step_by(PAGE_SIZE as usize).map(|page| page - frame.start);
-                // Elsewhere there are neither objects nor tables.
-                list.extend(distances.filter(|page| !holds_objects || !with_objects.contains(page) && frame.is_ours(&mut outside.arena, frame.start + page)));
+                list.extend(touched.step_by(PAGE_SIZE as usize).map(|page| page - frame.start));
             }
         }
         Pages { list, data, copies: None, is_kept: false }

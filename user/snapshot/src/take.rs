@@ -1,11 +1,12 @@
 //! Reading out: all threads are stopped first, so that nothing changes while the rest is read.
 
-use crate::{Access, Frame, Object, PAGE, Place, Snapshot, Trouble, must, state_words, verbs};
+use crate::{Access, Frame, Object, PAGE, Place, Snapshot, THREAD_WORDS, Trouble, must, state_words, verbs};
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::object::TargetType;
 use nacre_abi::state::{ReferenceState, ThreadState};
-use nacre_abi::{Call, Code, ObjectType, Status};
+use nacre_abi::{Call, Code, ObjectType, Status, waiting};
 
 /// Word of a thread's state that holds the number of FPU bytes behind it.
 const FPU_SIZE_WORD: u64 = core::mem::offset_of!(ThreadState, fpu_size) as u64;
@@ -21,6 +22,17 @@ const fn link_count(kind: ObjectType) -> usize {
         ObjectType::Port | ObjectType::Reference => 1,
         ObjectType::PortSet | ObjectType::Mutex | ObjectType::Condition => 0,
     }
+}
+
+/// What is kept while objects are read one after the other.
+struct Desk {
+    known: Known,
+    /// True for those of our references that lead anywhere.
+    is_used: [bool; 3],
+    /// Number of references that the array at the buffer names.
+    links: usize,
+    /// Room for a state.
+    bytes: Vec<u8>,
 }
 
 /// Maximum of entries of a list that the buffer holds.
@@ -45,9 +57,13 @@ impl Frame {
     /// before one that could not be.
     pub fn stop(&self, access: &mut impl Access, running: &mut Vec<u64>) -> Result<(), Trouble> {
         for (offset, kind) in self.list(access)? {
+            if kind != ObjectType::Thread {
+                continue;
+            }
             let thread = self.start + offset;
-            let arguments = [thread, self.buffer, ThreadState::SIZE, 0, 0, 0, 0, 0];
-            if kind == ObjectType::Thread && access.call(Call::ThreadGetState, arguments).0 == Status::argument(Code::NotStopped, 1) {
+            let (status, _, waits) = access.call(Call::ThreadTime, [thread, 0, 0, 0, 0, 0, 0, 0]);
+            // One that is not there any more was destroyed by another that runs.
+            if status.is_ok() && waiting::kind(waits) != waiting::STOPPED {
                 must(access, Call::ThreadStop, &[thread, 0])?;
                 running.push(offset);
             }
@@ -67,10 +83,10 @@ impl Frame {
 
     /// The objects of the environment, whose threads are stopped.
     pub fn objects(&self, access: &mut impl Access) -> Result<Vec<Object>, Trouble> {
-        let (known, mut is_used) = (self.known(), [true; 3]);
+        let mut desk = Desk { known: self.known(), is_used: [true; 3], links: usize::MAX, bytes: vec![0; 8 * THREAD_WORDS] };
         let mut objects = Vec::new();
         for (offset, kind) in self.list(access)? {
-            objects.push(self.object(access, &known, (offset, kind), &mut is_used)?);
+            objects.push(self.object(access, (offset, kind), &mut desk)?);
         }
         Ok(objects)
     }
@@ -109,32 +125,42 @@ impl Frame {
         self.outside.iter().enumerate().map(|(number, address)| (*address, number)).collect()
     }
 
-    /// Reads an object. `is_used` tells which of our references lead anywhere.
-    fn object(&self, access: &mut impl Access, known: &Known, (offset, kind): (u64, ObjectType), is_used: &mut [bool; 3]) -> Result<Object, Trouble> {
+    /// Reads an object.
+    fn object(&self, access: &mut impl Access, (offset, kind): (u64, ObjectType), desk: &mut Desk) -> Result<Object, Trouble> {
         let (at, slots) = (self.start + offset, [0, 1, 2].map(|slot| self.slots + 64 * slot));
-        for (slot, is_used) in slots.into_iter().zip(is_used.iter_mut()) {
+        for (slot, is_used) in slots.into_iter().zip(desk.is_used.iter_mut()) {
             if core::mem::replace(is_used, false) {
                 self.clear(access, slot)?;
             }
         }
         let (array, count) = (self.buffer + PAGE, link_count(kind));
-        (0..8).for_each(|word| access.write(array + 8 * word, slots[..count].get(word as usize).copied().unwrap_or(0)));
-        let size = 8 * state_words(kind);
-        must(access, verbs(kind)[0], &[at, self.buffer, size, array])?;
-        let fpu = if kind == ObjectType::Thread { access.read(self.buffer + FPU_SIZE_WORD) } else { 0 };
-        let size = if kind == ObjectType::Thread { ThreadState::SIZE + fpu } else { size };
-        let words: Vec<u64> = (0..size).step_by(8).map(|byte| access.read(self.buffer + byte)).collect();
+        if core::mem::replace(&mut desk.links, count) != count {
+            (0..8).for_each(|word| access.write(array + 8 * word, slots[..count].get(word as usize).copied().unwrap_or(0)));
+        }
+        must(access, verbs(kind)[0], &[at, self.buffer, 8 * state_words(kind), array])?;
+        let words = self.words(access, kind, &mut desk.bytes);
         let target = if kind == ObjectType::Reference { words[1] } else { TargetType::Reply as u64 };
         let mut links = [Place::Nothing; 3];
         if target != TargetType::Null as u64 && target != TargetType::Reply as u64 {
-            links[0] = self.place_of(access, known, at, offset)?;
+            links[0] = self.found(access, &desk.known, at, offset)?;
         } else if target == TargetType::Reply as u64 {
-            for ((link, slot), is_used) in links.iter_mut().zip(slots).zip(is_used).take(count) {
-                *link = self.place_of(access, known, slot, offset)?;
+            for ((link, slot), is_used) in links.iter_mut().zip(slots).zip(&mut desk.is_used).take(count) {
+                *link = self.place_of(access, &desk.known, slot, offset)?;
                 *is_used = *link != Place::Nothing;
             }
         }
         Ok(Object { offset, kind, words, links })
+    }
+
+    /// Returns the words of a state that was just written to the buffer.
+    fn words(&self, access: &mut impl Access, kind: ObjectType, bytes: &mut [u8]) -> Vec<u64> {
+        let size = match kind {
+            ObjectType::Thread => (ThreadState::SIZE + access.read(self.buffer + FPU_SIZE_WORD)) as usize,
+            _ => 8 * state_words(kind) as usize,
+        };
+        let bytes = &mut bytes[..size.min(8 * THREAD_WORDS)];
+        access.read_page(self.buffer, bytes);
+        bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_le_bytes)).collect()
     }
 
     fn clear(&self, access: &mut impl Access, slot: u64) -> Result<(), Trouble> {
@@ -151,6 +177,11 @@ impl Frame {
         if access.read(state + 8) == TargetType::Null as u64 {
             return Ok(Place::Nothing);
         }
+        self.found(access, known, reference, offset)
+    }
+
+    /// Returns the target of a reference that leads somewhere.
+    fn found(&self, access: &mut impl Access, known: &Known, reference: u64, offset: u64) -> Result<Place, Trouble> {
         let (found, _) = must(access, Call::ReferenceReveal, &[reference, self.start, self.size])?;
         if found != 0 {
             return Ok(Place::Inside(found - self.start));
