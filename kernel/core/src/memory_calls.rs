@@ -144,8 +144,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// Lists pages that may hold something for programs. A page that was not touched since the kernel
-    /// cleared it holds zeros, and one with kernel objects or tables can be read by nobody.
+    /// Lists pages that may hold something for programs. A page that was not touched since the
+    /// kernel cleared it holds zeros, and one with kernel objects or tables can be read by nobody.
     pub(crate) fn memory_touched(&self, caller: Thread<'_>) -> Attempt<Done> {
         let call: arguments::MemoryTouched = caller.arguments();
         let (start, size) = (call.start.value, call.size.value);
@@ -176,8 +176,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// Returns true if the page at `address` holds nothing for programs, and how many of the pages behind it are
-    /// equal to it in that, as far as one look goes.
+    /// Returns true if the page at `address` holds nothing for programs, and how many of the pages
+    /// behind it are equal to it in that, as far as one look goes.
     fn blank_pages(&self, caller: Thread<'_>, part: &mut Part, address: u64, end: u64) -> (bool, u64) {
         if address >= part.end {
             match self.part_at(caller, address, end, Rights::READ) {

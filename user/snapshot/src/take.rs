@@ -24,7 +24,7 @@ const fn link_count(kind: ObjectType) -> usize {
     }
 }
 
-/// What is kept while objects are read one after the other.
+/// State of a reader of objects, from one to the next.
 struct Desk {
     known: Known,
     /// True for those of our references that lead anywhere.
