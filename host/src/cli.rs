@@ -185,9 +185,9 @@ pub struct GuestArguments {
     /// Directories of this machine that lie in the guest's tree
     #[arg(skip)]
     pub volumes: Vec<Volume>,
-    /// The machine has a network card
+    /// Network that the machine's card is joined to
     #[arg(skip)]
-    pub has_card: bool,
+    pub network: Option<Network>,
     /// Memory of the machine, if it is known: a small one gets less data of programs
     #[arg(skip)]
     pub memory: Option<u64>,

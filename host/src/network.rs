@@ -1,11 +1,16 @@
-//! The network that a guest's card is joined to: `--net user` and `-p`.
+//! The network that a guest's card is joined to: `--net user`, `-p` and `--net-socket`.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, TcpListener, UdpSocket};
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 use crate::failure::{Class, Failure, Outcome};
+
+/// Bytes of a socket's path, at most (unix(7)).
+const MAX_SOCKET: usize = 100;
 
 /// Options of the network.
 #[derive(Args, Clone, Debug, Default)]
@@ -19,6 +24,10 @@ pub struct NetworkArguments {
     /// behind /udp, datagrams)
     #[arg(short = 'p', long = "publish", value_name = "[ADDRESS:]PORT:GUESTPORT[/udp]", value_parser = parse)]
     pub published: Vec<Published>,
+    /// Join the guest to another one of this machine's that is started with the same SOCKET, and to
+    /// nobody else: the first one is 10.0.3.1, the other 10.0.3.2
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["net", "published"])]
+    pub net_socket: Option<PathBuf>,
 }
 
 /// Kind of a network.
@@ -77,12 +86,15 @@ impl Published {
 impl NetworkArguments {
     /// The network, if the guest is to have one.
     pub fn open(&self) -> Outcome<Option<Network>> {
+        if let Some(socket) = &self.net_socket {
+            return Network::beside(socket).map(Some);
+        }
         match (self.net, self.published.is_empty()) {
             (Some(Kind::None), false) => Err(Failure::new(Class::Usage, "-p needs a network, and --net none says that there is none".to_string()).remedy("leave one of them out")),
             (Some(Kind::None), true) | (None, true) => Ok(None),
             _ => {
                 self.published.iter().try_for_each(Published::check)?;
-                Ok(Some(Network { published: self.published.clone() }))
+                Ok(Some(Network::User(self.published.clone())))
             }
         }
     }
@@ -90,19 +102,69 @@ impl NetworkArguments {
 
 /// A network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Network {
-    published: Vec<Published>,
+pub enum Network {
+    /// QEMU's, with the ports that lead into it.
+    User(Vec<Published>),
+    /// A wire between two machines: the path of its sockets, and which end this machine has (1, 2).
+    Wire(PathBuf, u8),
+}
+
+/// The socket of one end of a wire.
+fn end(wire: &Path, number: u8) -> PathBuf {
+    let mut path = wire.as_os_str().to_os_string();
+    path.push(format!(".{number}"));
+    path.into()
+}
+
+/// Returns true if a machine has the end of a wire.
+fn is_taken(socket: &Path) -> bool {
+    UnixDatagram::unbound().and_then(|probe| probe.connect(socket)).is_ok()
 }
 
 impl Network {
     /// The word of the kernel's command line by which root knows of the card.
     pub const WORD: &str = "network=1";
 
+    /// The free end of a wire.
+    fn beside(wire: &Path) -> Outcome<Network> {
+        let failure = |why: String, remedy: &str| Failure::new(Class::Usage, format!("cannot join {}: {why}", wire.display())).remedy(remedy);
+        let longest = end(wire, 1);
+        if longest.to_str().is_none_or(|text| text.len() > MAX_SOCKET || text.contains(',')) {
+            return Err(failure("its name is too long, or has a comma".to_string(), "name a socket in a folder with a short path"));
+        }
+        if !wire.parent().is_some_and(|folder| folder.as_os_str().is_empty() || folder.is_dir()) {
+            return Err(failure("its folder is not there".to_string(), "make the folder"));
+        }
+        let free = [1, 2].into_iter().find(|number| !is_taken(&end(wire, *number)));
+        let number = free.ok_or_else(|| failure("two machines are joined by it already".to_string(), "name another socket"))?;
+        Ok(Network::Wire(wire.to_path_buf(), number))
+    }
+
+    /// Options of the monitor `network`, where its own addresses do not fit.
+    pub fn options(&self) -> Vec<OsString> {
+        match self {
+            Network::User(_) => Vec::new(),
+            Network::Wire(_, number) => ["--address".into(), format!("10.0.3.{number}/24").into(), "--gateway".into(), "none".into()].to_vec(),
+        }
+    }
+
+    /// Returns true if somebody there tells addresses by names.
+    pub fn has_names(&self) -> bool {
+        matches!(self, Network::User(_))
+    }
+
     /// QEMU's words for network and card.
     pub fn words(&self) -> Vec<OsString> {
-        let published: String = self.published.iter().map(Published::words).collect();
-        let user = format!("user,id=network{published}");
-        ["-netdev".into(), user.into(), "-device".into(), "virtio-net-pci,netdev=network,disable-legacy=on,romfile=".into()].to_vec()
+        let (network, card) = match self {
+            Network::User(published) => (format!("user,id=network{}", published.iter().map(Published::words).collect::<String>()), String::new()),
+            Network::Wire(wire, number) => {
+                let (own, other) = (end(wire, *number), end(wire, 3 - number));
+                let ends = format!("local.type=unix,local.path={},remote.type=unix,remote.path={}", own.display(), other.display());
+                (format!("dgram,id=network,{ends}"), format!(",mac=52:54:00:00:03:{number:02x}"))
+            }
+        };
+        let device = format!("virtio-net-pci,netdev=network,disable-legacy=on,romfile={card}");
+        ["-netdev".into(), network.into(), "-device".into(), device.into()].to_vec()
     }
 }
 
@@ -123,7 +185,7 @@ mod tests {
 
     #[test]
     fn published_ports_imply_a_network() {
-        let arguments = |net, ports: &[&str]| NetworkArguments { net, published: ports.iter().map(|text| parse(text).unwrap()).collect() };
+        let arguments = |net, ports: &[&str]| NetworkArguments { net, published: ports.iter().map(|text| parse(text).unwrap()).collect(), net_socket: None };
         assert_eq!(arguments(None, &[]).open().unwrap(), None);
         assert!(arguments(Some(Kind::User), &[]).open().unwrap().is_some());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -133,5 +195,24 @@ mod tests {
         drop(listener);
         assert!(arguments(None, &[&text]).open().unwrap().is_some());
         assert!(arguments(Some(Kind::None), &[&text]).open().is_err());
+    }
+
+    #[test]
+    fn a_wire_has_two_ends() {
+        let folder = crate::scratch::Folder::new("wire").unwrap();
+        let wire = folder.path().join("w");
+        let join = || NetworkArguments { net_socket: Some(wire.clone()), ..NetworkArguments::default() }.open();
+        assert_eq!(join().unwrap(), Some(Network::Wire(wire.clone(), 1)));
+        let first = UnixDatagram::bind(end(&wire, 1)).unwrap();
+        let second = join().unwrap().unwrap();
+        assert_eq!(second, Network::Wire(wire.clone(), 2));
+        assert!(second.options().contains(&"10.0.3.2/24".into()) && second.words()[3].to_string_lossy().ends_with("mac=52:54:00:00:03:02"));
+        let _other = UnixDatagram::bind(end(&wire, 2)).unwrap();
+        assert_eq!(join().unwrap_err().class, Class::Usage);
+        // What a machine that has ended leaves is free.
+        drop(first);
+        assert_eq!(join().unwrap(), Some(Network::Wire(wire.clone(), 1)));
+        let wrong = |path: PathBuf| NetworkArguments { net_socket: Some(path), ..NetworkArguments::default() }.open();
+        assert!(wrong(folder.path().join("none/w")).is_err() && wrong(folder.path().join("x".repeat(120))).is_err());
     }
 }

@@ -44,7 +44,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let volumes = arguments.volumes.open(&here)?;
     let network = arguments.network.open()?;
     check_image(&arguments.guest.command)?;
-    let guest = GuestArguments { seed, root: directory.clone(), volumes: volumes.clone(), has_card: network.is_some(), starts_here: true, memory: Some(arguments.machine.memory), outputs: left, ..arguments.guest.clone() };
+    let guest = GuestArguments { seed, root: directory.clone(), volumes: volumes.clone(), network: network.clone(), starts_here: true, memory: Some(arguments.machine.memory), outputs: left, ..arguments.guest.clone() };
     let guest = Guest::compose(products, &guest, &facts)?;
     for path in &guest.outputs {
         outputs.entry(path.clone()).or_insert(path.clone());

@@ -22,6 +22,7 @@ use super::writer::{self, Root};
 use crate::builds::{Products, Program, names};
 use crate::cli::{GuestArguments, Seed};
 use crate::failure::{Class, Context, Failure, Outcome};
+use crate::network::Network;
 use crate::session::terminal::Facts;
 use crate::tree::Tree;
 
@@ -71,7 +72,10 @@ impl Guest {
         let scope = Scope { monitors: &monitors, natives: &natives, directory: &directory, path: &path, root: below, volumes: &arguments.volumes };
         let stack = program::resolve(&arguments.command, &scope, &mut files)?;
         let stack = if arguments.bare { stack } else { stack.in_world(&scope) };
-        let stack = if arguments.has_card { stack.on_network() } else { stack };
+        let stack = match &arguments.network {
+            Some(network) => stack.on_network(network.options()),
+            None => stack,
+        };
         let script = arguments.command.iter().find_map(|word| kernel_of_script(word));
         let has_machine = script.is_some() || arguments.command.iter().any(|word| word == "machine");
         if let Some(kind) = stack.needs_kernel {
@@ -91,7 +95,7 @@ impl Guest {
         files.add_file(Path::new("/etc/nacre/command"), 0o644, join(&stack.words));
         files.add_file(Path::new("/etc/nacre/environment"), 0o644, join(&environment));
         files.add_file(Path::new("/etc/nacre/terminal"), 0o644, facts.to_string());
-        if arguments.has_card && below.is_none() {
+        if arguments.network.as_ref().is_some_and(Network::has_names) && below.is_none() {
             files.add_file(Path::new("/etc/resolv.conf"), 0o644, RESOLVERS);
         }
         if !arguments.volumes.is_empty() {

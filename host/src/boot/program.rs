@@ -83,9 +83,9 @@ impl Stack {
     }
 
     /// Puts the whole stack on the network, unless it names the monitor for that itself.
-    pub fn on_network(mut self) -> Stack {
+    pub fn on_network(mut self, options: Vec<OsString>) -> Stack {
         if self.own.iter().all(|name| name != NETWORK) {
-            self.words.insert(0, NETWORK.into());
+            self.words.splice(..0, std::iter::once(NETWORK.into()).chain(options));
         }
         self
     }

@@ -11,10 +11,10 @@ use super::tally::TestCounts;
 use crate::boot::guest::Guest;
 use crate::builds::Products;
 use crate::cli::{GuestArguments, MachineArguments};
-use crate::failure::{Class, Context, Outcome};
+use crate::failure::{Class, Context, Failure, Outcome};
 use crate::network::{Kind, NetworkArguments};
 use crate::run::{machine, with_network};
-use crate::scratch::Scratch;
+use crate::scratch::{Folder, Scratch};
 use crate::session::capture::{Captured, capture};
 use crate::session::terminal::Facts;
 
@@ -54,6 +54,10 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
     if name.contains(filter) {
         tally.note(name, is_guarded(products)?.as_deref());
     }
+    let name = "a network card: two machines on one wire";
+    if name.contains(filter) {
+        tally.note(name, are_joined(products)?.as_deref());
+    }
     let name = "a network card: without one nobody is reached";
     if name.contains(filter) {
         tally.note(name, is_alone(products)?.as_deref());
@@ -70,10 +74,32 @@ fn guest(products: &Products, stack: &str, script: &str, (cpus, network): (u32, 
     let network = network.open()?;
     // A word of a rule has its space written as a tilde.
     let command = stack.split(' ').map(|word| word.replace('~', " ")).chain(["sh", "-c", script].map(String::from)).map(Into::into).collect();
-    let guest = GuestArguments { bare: true, command, has_card: network.is_some(), ..GuestArguments::default() };
+    let guest = GuestArguments { bare: true, command, network: network.clone(), ..GuestArguments::default() };
     let image = Scratch::write("boot-image", &Guest::compose(products, &guest, &Facts::PIPE)?.image)?;
     let machine = machine(products, &image, with_network(MachineArguments { cpus, ..MachineArguments::default() }, network));
     capture(&machine, limits(), b"")
+}
+
+/// One machine listens, and another one on the same wire speaks; then the other way round.
+fn are_joined(products: &Products) -> Outcome<Option<String>> {
+    let folder = Folder::new("wire")?;
+    let network = NetworkArguments { net_socket: Some(folder.path().join("wire")), ..NetworkArguments::default() };
+    let first = "nc -l -p 7000 >/tmp/got; cat /tmp/got; until echo back | nc 10.0.3.2 7001; do sleep 0.2; done";
+    let second = "until echo there | nc 10.0.3.1 7000; do sleep 0.2; done; nc -l -p 7001 >/tmp/got; cat /tmp/got";
+    let (one, other) = std::thread::scope(|scope| {
+        let one = scope.spawn(|| guest(products, "process", first, (1, &network)));
+        // The end of the wire that the first one takes is there as soon as its machine is.
+        let since = Instant::now();
+        while !folder.path().join("wire.1").exists() && since.elapsed() < LIMIT {
+            std::thread::sleep(PAUSE);
+        }
+        let other = guest(products, "process", second, (1, &network));
+        (one.join(), other)
+    });
+    let one = one.map_err(|_| Failure::new(Class::Internal, "a machine's thread has panicked"))??;
+    let other = other?;
+    let is_right = one.output == b"there\n" && other.output == b"back\n" && matches!((&one.status, &other.status), (Ok(0), Ok(0)));
+    Ok((!is_right).then(|| format!("one: {}; the other: {}", describe(&one), describe(&other))))
 }
 
 /// Answers one request for a file.
@@ -114,7 +140,7 @@ fn serves(products: &Products, cpus: u32) -> Outcome<Option<String>> {
         listener.local_addr().context(Class::Internal, || "a port has no number".to_string())?.port()
     };
     let published = crate::network::parse(&format!("{port}:80")).map_err(|text| crate::failure::Failure::new(Class::Internal, text))?;
-    let network = NetworkArguments { net: None, published: vec![published] };
+    let network = NetworkArguments { net: None, published: vec![published], ..NetworkArguments::default() };
     let is_over = AtomicBool::new(false);
     let (captured, got) = std::thread::scope(|scope| {
         let client = scope.spawn(|| reach(port, &is_over));
