@@ -242,7 +242,9 @@ impl<S: Store> Tree<S> {
             return;
         }
         let removed = self.nodes.remove(key);
-        removed.as_ref().and_then(|node| node.origin).into_iter().for_each(|away| self.forget_origin(away));
+        if let Some((away, node)) = removed.as_ref().and_then(|node| Some((node.origin?, node))) {
+            self.forget_origin(away, node.outside_inode, key);
+        }
         if let Some(Node { body: NodeContent::File(mut content), .. }) = removed {
             content.release(&mut self.store);
         }

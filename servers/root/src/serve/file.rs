@@ -226,16 +226,14 @@ impl Server for Root {
     }
 
     fn set_mode(&mut self, request: &mut Request<'_>, mode: u64) -> HandlerResult<set_mode::Output> {
-        let file = self.file(request)?;
-        file.check_open()?;
-        self.files.tree.set_mode(file.node, mode, self.files.clock.now())?;
+        let node = self.file(request)?.node;
+        self.files.tree.set_mode(node, mode, self.files.clock.now())?;
         set_mode::Output::default().now()
     }
 
     fn set_owner(&mut self, request: &mut Request<'_>, uid: u64, gid: u64) -> HandlerResult<set_owner::Output> {
-        let file = self.file(request)?;
-        file.check_open()?;
-        self.files.tree.set_owner(file.node, uid, gid, self.files.clock.now())?;
+        let node = self.file(request)?.node;
+        self.files.tree.set_owner(node, uid, gid, self.files.clock.now())?;
         set_owner::Output::default().now()
     }
 

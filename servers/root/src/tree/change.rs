@@ -182,6 +182,7 @@ impl<S: Store> Tree<S> {
             (is_directory, _) if is_directory || place.trailing => return Err(Errno::ENOTDIR),
             _ => {}
         }
+        self.check_change(place.directory)?;
         self.check_change(key)?;
         self.pass_removal(&place, key)?;
         if !is_directory {
@@ -231,7 +232,7 @@ impl<S: Store> Tree<S> {
         [Some(key), new.node].into_iter().flatten().try_for_each(|key| self.check_place(key))?;
         new.node.map_or(Ok(()), |target| self.prepare_listing(target))?;
         self.check_rename(key, &new)?;
-        self.check_change(key)?;
+        [old.directory, new.directory, key].into_iter().try_for_each(|key| self.check_change(key))?;
         if new.node != Some(key) {
             self.pass_rename(key, &old, &new)?;
             self.move_name(&old, &new, key, now);
@@ -263,6 +264,7 @@ impl<S: Store> Tree<S> {
         for (key, place) in [(first, &new), (second, &old)] {
             self.check_place(key)?;
             self.check_change(key)?;
+            self.check_change(place.directory)?;
             if self.is_passed(key) || self.is_passed(place.directory) {
                 return Err(Errno::EINVAL);
             }

@@ -52,6 +52,7 @@ impl<S: Store> Tree<S> {
                 Some(key) => key,
                 None => self.put_directory(at, name, now)?,
             };
+            self.sides.add_way(at);
         }
         if at == self.root { Err(Errno::EBUSY) } else { Ok(at) }
     }
@@ -118,7 +119,9 @@ impl<S: Store> Tree<S> {
     /// number from now on: the other name may have gone.
     pub(super) fn made_of(&mut self, away: Away, found: &Found) -> Option<Key> {
         let outside = self.sides.of_mut(away).filter(|_| found.links > 1)?;
-        let key = outside.by_inode.get(&found.inode).copied().filter(|key| self.nodes.get(*key).is_some_and(|node| node.origin.is_some()))?;
+        // One without names is of a file that has gone: its inode can be another file's.
+        let is_it = |key: &Key| self.nodes.get(*key).is_some_and(|node| node.origin.is_some() && node.links > 0 && node.kind() == found.mode & format::MASK);
+        let key = outside.by_inode.get(&found.inode).copied().filter(is_it)?;
         let node = self.nodes.get_mut(key)?;
         let old = node.origin.replace(away);
         node.outside_stamp = node.outside_stamp.filter(|stamp| *stamp == (found.times[1], found.size));
@@ -187,9 +190,12 @@ impl<S: Store> Tree<S> {
     }
 
     /// A node goes: its number is given back.
-    pub(super) fn forget_origin(&mut self, away: Away) {
+    pub(super) fn forget_origin(&mut self, away: Away, inode: u64, key: Key) {
         if let Some(outside) = self.sides.of_mut(away) {
             outside.origin.forget(away.id);
+            if outside.by_inode.get(&inode) == Some(&key) {
+                outside.by_inode.remove(&inode);
+            }
         }
     }
 

@@ -119,6 +119,8 @@ pub(super) struct Sides {
     all: Vec<Outside>,
     /// Directories that are a side's outermost.
     mounts: Vec<Key>,
+    /// Directories that lead to those: they stay, whatever other sides say.
+    ways: Vec<Key>,
     /// Name that a walk did not find here, and that a side may have.
     pub(super) missed: Cell<Option<(Key, Vec<u8>)>>,
 }
@@ -150,6 +152,16 @@ impl Sides {
     /// Returns true for a side's outermost directory.
     pub(super) fn is_mount(&self, key: Key) -> bool {
         self.mounts.contains(&key)
+    }
+
+    /// A directory leads to the outermost one of a side's.
+    pub(super) fn add_way(&mut self, key: Key) {
+        self.ways.push(key);
+    }
+
+    /// Returns true for a side's outermost directory, and for those that lead there.
+    pub(super) fn is_on_way(&self, key: Key) -> bool {
+        self.is_mount(key) || self.ways.contains(&key)
     }
 
     /// A walk did not find a name in a directory of a side's, which may have it.

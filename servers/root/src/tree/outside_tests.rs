@@ -269,6 +269,33 @@ fn changes_that_are_refused_change_nothing() {
 }
 
 #[test]
+fn nothing_takes_the_place_of_what_is_refused() {
+    let other = world();
+    let mut tree = tree(&other, Changes::Refused);
+    let root = tree.root();
+    open_file(&mut tree, b"/tmp/mine", open::CREATE | open::READ_WRITE).unwrap();
+    find(&mut tree, b"/one").unwrap();
+    for flags in [0, 2] {
+        assert_eq!(tree.rename((root, b"/tmp/mine"), (root, b"/one"), flags, NOW), Err(Errno::EROFS), "{flags}");
+    }
+    assert_eq!(read(&mut tree, b"/one", 0, 20), b"the same");
+}
+
+#[test]
+fn what_goes_on_the_other_side_goes_whole() {
+    let other = world();
+    let mut tree = tree(&other, Changes::Passed);
+    let before = tree.nodes.iter_mut().count();
+    for path in [&b"/usr/bin/tool"[..], b"/usr/bin"] {
+        find(&mut tree, path).unwrap();
+    }
+    other.0.borrow_mut().names.remove(&(0, b"usr".to_vec()));
+    assert!(!names(&mut tree, b"/").contains(&b"usr".to_vec()));
+    // All others of the root are listed now; nothing is left of the directory.
+    assert_eq!(tree.nodes.iter_mut().count(), before + 3);
+}
+
+#[test]
 fn changes_that_are_passed_arrive() {
     let other = world();
     let mut tree = tree(&other, Changes::Passed);
@@ -369,6 +396,9 @@ fn a_directory_of_another_side_lies_in_the_tree() {
     assert_eq!(tree.rename((start, b"/usr/bin"), (start, b"/tmp/bin"), 0, NOW), Err(Errno::EBUSY));
     inner.0.borrow_mut().files.remove(&0);
     assert!(find(&mut tree, b"/usr/bin").is_ok() && tree.facts(start).unwrap().links > 2);
+    // Nor do directories that lead there go.
+    root.0.borrow_mut().names.remove(&(0, b"usr".to_vec()));
+    assert!(find(&mut tree, b"/usr/bin/../bin").is_ok());
     assert_eq!(tree.make_mount(b"/", NOW), Err(Errno::EBUSY));
     assert_eq!(tree.make_mount(b"/a/../b", NOW), Err(Errno::EINVAL));
 }

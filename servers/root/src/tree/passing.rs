@@ -60,7 +60,7 @@ impl<S: Store> Tree<S> {
             [node.accessed, node.modified, node.changed] = found.times;
             return true;
         }
-        if place.name.is_empty() || self.sides.is_mount(key) {
+        if place.name.is_empty() || self.sides.is_on_way(key) {
             return true;
         }
         self.drop_gone(place.directory, &place.name);
@@ -70,9 +70,25 @@ impl<S: Store> Tree<S> {
     /// Takes a name away that the other side has no more, with what it led to.
     pub(super) fn drop_gone(&mut self, directory: Key, name: &[u8]) {
         let Some(key) = self.directory(directory).ok().and_then(|body| body.entries().get(name)).map(|entry| entry.node) else { return };
-        if !self.is_passed(key) || !self.is_passed(directory) || self.sides.is_mount(key) {
+        if !self.is_passed(key) || !self.is_passed(directory) || self.sides.is_on_way(key) {
             return;
         }
+        // What is in a directory goes with it.
+        let (mut found, mut names, mut next) = (alloc::vec![key], Vec::new(), 0);
+        while let Some(at) = found.get(next).copied() {
+            for (name, entry) in self.directory(at).into_iter().flat_map(|body| body.entries()) {
+                names.push((at, name.clone()));
+                found.push(entry.node);
+            }
+            next += 1;
+        }
+        names.iter().rev().for_each(|(parent, name)| self.drop_one(*parent, name));
+        self.drop_one(directory, name);
+    }
+
+    /// Takes a name out, and what it led to if nothing else does.
+    fn drop_one(&mut self, directory: Key, name: &[u8]) {
+        let Some(key) = self.directory(directory).ok().and_then(|body| body.entries().get(name)).map(|entry| entry.node) else { return };
         if let Some(entry) = self.directory_mut(directory).ok().and_then(|body| body.remove(name)) {
             self.store.give_name(entry.payer, name.len());
         }
