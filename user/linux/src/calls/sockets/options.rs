@@ -2,7 +2,8 @@
 
 use crate::abi::errno::{Answer, EINVAL, EOPNOTSUPP, Errno};
 use crate::abi::registers::Frame;
-use crate::abi::socket_flags::{IPV6_V6ONLY, SOL_IP, SOL_IPV6, SOL_SOCKET, SOL_TCP, SO_ACCEPTCONN, SO_DOMAIN, SO_ERROR, SO_LINGER, SO_PASSCRED, SO_PEERCRED};
+use crate::abi::socket_flags::{IPV6_V6ONLY, IP_OPTIONS, SOL_IP, SOL_IPV6, SOL_SOCKET, SOL_TCP, TCP_CONGESTION};
+use crate::abi::socket_flags::{ SO_ACCEPTCONN, SO_DOMAIN, SO_ERROR, SO_LINGER, SO_PASSCRED, SO_PEERCRED};
 use crate::abi::socket_flags::{SO_PRIORITY, SO_PROTOCOL, SO_RCVBUF, SO_RCVBUFFORCE, SO_RCVLOWAT, SO_RCVTIMEO, SO_SNDBUF, SO_SNDBUFFORCE};
 use crate::abi::socket_flags::{SO_SNDLOWAT, SO_SNDTIMEO, SO_TYPE};
 use crate::abi::time_units::{MICROSECOND, SECOND};
@@ -22,6 +23,9 @@ use nacre_proto::flags::{MSG_CREDENTIALS, MSG_DONTWAIT};
 const BUFFER: u32 = 212_992;
 const MIN_BUFFERS: [u32; 2] = [4608, 2304];
 
+/// Name of how congestion is met, as Linux gives it at first.
+const CONGESTION: &[u8; 16] = b"cubic\0\0\0\0\0\0\0\0\0\0\0";
+
 /// A limit as a `timeval`.
 fn timeval(limit: u64) -> Vec<u8> {
     let words = [limit / SECOND, limit % SECOND / MICROSECOND];
@@ -33,10 +37,12 @@ fn value(file: &OpenFile, socket: Socket, (level, option): (u32, u32)) -> Result
     let options = file.options.get();
     let target = file.reference()?;
     let number = match (level, option) {
-        (SOL_TCP, 1) if socket.family.is_internet() => options.no_delay,
-        (SOL_TCP | SOL_IP, _) if socket.family.is_internet() => 0,
+        (SOL_TCP, _) if socket.family.is_internet() && socket.has_messages() => return Err(Errno::ENOPROTOOPT),
+        (SOL_IP, IP_OPTIONS) if socket.family.is_internet() => return Ok(Vec::new()),
+        (SOL_TCP, TCP_CONGESTION) if socket.family.is_internet() => return Ok(CONGESTION.to_vec()),
+        (SOL_TCP | SOL_IP, _) if socket.family.is_internet() => options.internet(level, option),
         (SOL_IPV6, IPV6_V6ONLY) if socket.family == Family::Internet6 => options.is_version_6_only.into(),
-        (SOL_IPV6, _) if socket.family == Family::Internet6 => 0,
+        (SOL_IPV6, _) if socket.family == Family::Internet6 => options.internet(level, option),
         (SOL_SOCKET, SO_TYPE) => socket.kind as u32,
         (SOL_SOCKET, SO_DOMAIN) => socket.family.number().into(),
         (SOL_SOCKET, SO_PROTOCOL) => socket.protocol(),
@@ -93,8 +99,14 @@ pub fn setsockopt(process: &mut Process, frame: &mut Frame) -> Answer {
         SOL_IPV6 if socket.family != Family::Internet6 => return Err(Errno::ENOPROTOOPT),
         SOL_IPV6 if size < 4 => return Err(EINVAL),
         SOL_IPV6 if option == IPV6_V6ONLY => options.is_version_6_only = process.memory.read_half(at)? != 0,
-        SOL_IPV6 => drop(process.memory.read_half(at)?),
-        SOL_TCP | SOL_IP if socket.family.is_internet() => options.no_delay = process.memory.read_half(at)?,
+        SOL_TCP if socket.family.is_internet() && socket.has_messages() => return Err(Errno::ENOPROTOOPT),
+        SOL_IPV6 => options.set_internet(level, option, process.memory.read_half(at)?)?,
+        SOL_IP if socket.family.is_internet() && size < 4 => {
+            let value = if size == 0 { 0 } else { process.memory.readable(at, 1)?.first().copied().unwrap_or(0) };
+            options.set_internet(level, option, value.into())?;
+        }
+        SOL_TCP if socket.family.is_internet() && size < 4 => return Err(EINVAL),
+        SOL_TCP | SOL_IP if socket.family.is_internet() => options.set_internet(level, option, process.memory.read_half(at)?)?,
         _ => return Err(EOPNOTSUPP),
     }
     file.options.set(options);

@@ -2,7 +2,8 @@
 
 use crate::abi::errno::Errno;
 use crate::abi::socket_flags::{SO_BROADCAST, SO_DEBUG, SO_DONTROUTE, SO_KEEPALIVE, SO_OOBINLINE, SO_PASSCRED, SO_REUSEADDR, SO_REUSEPORT};
-use crate::abi::socket_flags::SO_TIMESTAMP;
+use crate::abi::socket_flags::{IPV6_TCLASS, IPV6_UNICAST_HOPS, IP_MTU_DISCOVER, IP_TOS, IP_TTL, SOL_IP, SOL_IPV6, SOL_TCP, SO_TIMESTAMP};
+use crate::abi::socket_flags::{TCP_CORK, TCP_KEEPCNT, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_NODELAY, TCP_QUICKACK, TCP_USER_TIMEOUT};
 
 /// Options of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,8 +18,8 @@ pub struct Options {
     pub linger: [u32; 2],
     pub priority: u32,
     pub least: u32,
-    /// Options of TCP and IP, which change nothing here.
-    pub no_delay: u32,
+    /// Options of TCP and IP that were set, which change nothing here.
+    internet: [Option<u32>; KEPT.len()],
     /// Result of a connection that the program did not wait for, until it asks.
     pub begun: Option<Begun>,
     /// True once a socket of datagrams is known to have an address.
@@ -48,6 +49,34 @@ impl Options {
         matches!(self.begun, Some(Begun::Failed(_)))
     }
 
+    /// The value of an option of TCP or IP; of those that are not known it is 0.
+    pub fn internet(self, level: u32, option: u32) -> u32 {
+        place(level, option).map_or(0, |index| self.internet[index].unwrap_or(KEPT[index].2))
+    }
+
+    /// Keeps the value of an option of TCP or IP, if it is known.
+    pub fn set_internet(&mut self, level: u32, option: u32, value: u32) -> Result<(), Errno> {
+        const DEFAULT: u32 = u32::MAX;
+        let Some(index) = place(level, option) else { return Ok(()) };
+        let (allowed, has_default) = match (level, option) {
+            (SOL_TCP, TCP_KEEPIDLE | TCP_KEEPINTVL) => (1..=32_767, false),
+            (SOL_TCP, TCP_KEEPCNT) => (1..=127, false),
+            (SOL_TCP, TCP_USER_TIMEOUT) => (0..=i32::MAX as u32, false),
+            (SOL_IP, IP_TTL) => (1..=255, true),
+            (SOL_IPV6, IPV6_UNICAST_HOPS | IPV6_TCLASS) => (0..=255, true),
+            (SOL_IP, IP_MTU_DISCOVER) => (0..=5, false),
+            _ => (0..=u32::MAX, false),
+        };
+        self.internet[index] = match value {
+            DEFAULT if has_default => None,
+            value if !allowed.contains(&value) => return Err(Errno::EINVAL),
+            value if level == SOL_TCP && [TCP_NODELAY, TCP_CORK].contains(&option) => Some(u32::from(value != 0)),
+            value if (level, option) == (SOL_IP, IP_TOS) => Some(value & 0xff),
+            value => Some(value),
+        };
+        Ok(())
+    }
+
     pub fn switch(self, option: u32) -> Option<u32> {
         let index = SWITCHES.iter().position(|other| *other == option)?;
         Some(self.switches >> index & 1)
@@ -58,6 +87,27 @@ impl Options {
             self.switches = self.switches & !(1 << index) | u32::from(on) << index;
         }
     }
+}
+
+/// Options of TCP and IP that are kept: level, number, and value at first (tcp(7), ip(7), ipv6(7)).
+const KEPT: [(u32, u32, u32); 12] = [
+    (SOL_TCP, TCP_NODELAY, 0),
+    (SOL_TCP, TCP_CORK, 0),
+    (SOL_TCP, TCP_KEEPIDLE, 7200),
+    (SOL_TCP, TCP_KEEPINTVL, 75),
+    (SOL_TCP, TCP_KEEPCNT, 9),
+    (SOL_TCP, TCP_QUICKACK, 1),
+    (SOL_TCP, TCP_USER_TIMEOUT, 0),
+    (SOL_IP, IP_TOS, 0),
+    (SOL_IP, IP_TTL, 64),
+    (SOL_IP, IP_MTU_DISCOVER, 1),
+    (SOL_IPV6, IPV6_UNICAST_HOPS, 64),
+    (SOL_IPV6, IPV6_TCLASS, 0),
+];
+
+/// Place of an option of TCP or IP among those that are kept.
+fn place(level: u32, option: u32) -> Option<usize> {
+    KEPT.iter().position(|(known, number, _)| (*known, *number) == (level, option))
 }
 
 /// Options that are kept, and are 0 or 1.
