@@ -19,7 +19,7 @@ use crate::tree::{INSTALLED_KERNEL, INSTALLED_PROGRAMS, Tree};
 /// Version of the packages.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Packages of Debian's that running a guest needs, and that `machine` and `debian` need.
-const DEPENDS: &str = "libc6, qemu-system-x86, qemu-system-data, busybox-static";
+const DEPENDS: &str = "libc6 (>= 2.36), qemu-system-x86, qemu-system-data, busybox-static";
 const RECOMMENDS: &str = "debootstrap";
 
 /// Arguments of `dist`.
@@ -45,6 +45,8 @@ pub enum Kind {
 /// Writes the packages; its status.
 pub fn dist(tree: &Tree, arguments: &DistArguments) -> Outcome<i32> {
     let products = builds::ensure_for(tree, &[])?;
+    // Whoever installs a package is to be able to read it.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     let cannot = || format!("cannot make {}", arguments.folder.display());
     fs::create_dir_all(&arguments.folder).context(Class::File, cannot)?;
     let folder = fs::canonicalize(&arguments.folder).context(Class::File, cannot)?;
@@ -95,9 +97,7 @@ fn lay_out(tree: &Tree, products: &Products, below: &Path) -> Outcome<()> {
     symlink("LICENSE-APACHE", documents.join("copyright")).context(Class::File, cannot)?;
     describe::write_pages(&below.join("share/man/man1"))?;
     for (shell, path) in [(Shell::Bash, "bash-completion/completions/nacre"), (Shell::Zsh, "zsh/vendor-completions/_nacre"), (Shell::Fish, "fish/vendor_completions.d/nacre.fish")] {
-        let file = below.join("share").join(path);
-        make_folder(&file)?;
-        fs::write(&file, describe::script(shell)).context(Class::File, cannot)?;
+        write(&below.join("share").join(path), describe::script(shell).as_bytes())?;
     }
     Ok(())
 }
@@ -111,6 +111,11 @@ fn make_folder(file: &Path) -> Outcome<()> {
 fn put_program(from: &Path, to: &Path) -> Outcome<()> {
     let bytes = fs::read(from).context(Class::File, || format!("cannot read {}", from.display()))?;
     let bytes = elf::stripped(&bytes).map_err(|refusal| Failure::new(Class::Build, format!("{}: {refusal}", from.display())))?;
+    write(to, &bytes)
+}
+
+/// Writes a file, and makes its folder.
+fn write(to: &Path, bytes: &[u8]) -> Outcome<()> {
     make_folder(to)?;
     fs::write(to, bytes).context(Class::File, || format!("cannot write {}", to.display()))
 }
@@ -130,7 +135,5 @@ fn describe_package(root: &Path) -> Outcome<()> {
          Section: utils\nPriority: optional\nDescription: runs programs inside monitors that stack\n Nacre is a microkernel for recursive virtual machines. A program, a Linux\n \
          environment or a whole operating system runs inside monitors (pager,\n checkpointer, debugger, tracer, process manager), any on top of any other.\n"
     );
-    let file = root.join("DEBIAN/control");
-    make_folder(&file)?;
-    fs::write(&file, text).context(Class::File, || format!("cannot write {}", file.display()))
+    write(&root.join("DEBIAN/control"), text.as_bytes())
 }

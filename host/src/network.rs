@@ -2,8 +2,10 @@
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, TcpListener, UdpSocket};
-use std::os::unix::net::UnixDatagram;
+use std::fs::{self, File};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
@@ -105,9 +107,22 @@ impl NetworkArguments {
 pub enum Network {
     /// QEMU's, with the ports that lead into it.
     User(Vec<Published>),
-    /// A wire between two machines: the path of its sockets, and which end this machine has (1, 2).
-    Wire(PathBuf, u8),
+    /// A wire between two machines: the path of its sockets, which end this machine has (1, 2), and
+    /// what keeps others from taking that, too.
+    Wire(PathBuf, u8, Lock),
 }
+
+/// A lock on a file, for as long as somebody has it.
+#[derive(Clone, Debug)]
+pub struct Lock(#[allow(dead_code)] Arc<File>);
+
+impl PartialEq for Lock {
+    fn eq(&self, other: &Lock) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Lock {}
 
 /// The socket of one end of a wire.
 fn end(wire: &Path, number: u8) -> PathBuf {
@@ -116,9 +131,16 @@ fn end(wire: &Path, number: u8) -> PathBuf {
     path.into()
 }
 
-/// Returns true if a machine has the end of a wire.
-fn is_taken(socket: &Path) -> bool {
-    UnixDatagram::unbound().and_then(|probe| probe.connect(socket)).is_ok()
+/// Takes an end of a wire, unless a machine has it.
+fn take(wire: &Path, number: u8) -> std::io::Result<Option<Lock>> {
+    let mut path = end(wire, number).into_os_string();
+    path.push(".lock");
+    let file = File::options().create(true).truncate(false).write(true).open(path)?;
+    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(Lock(Arc::new(file)))),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 impl Network {
@@ -135,16 +157,23 @@ impl Network {
         if !wire.parent().is_some_and(|folder| folder.as_os_str().is_empty() || folder.is_dir()) {
             return Err(failure("its folder is not there".to_string(), "make the folder"));
         }
-        let free = [1, 2].into_iter().find(|number| !is_taken(&end(wire, *number)));
-        let number = free.ok_or_else(|| failure("two machines are joined by it already".to_string(), "name another socket"))?;
-        Ok(Network::Wire(wire.to_path_buf(), number))
+        for number in [1, 2] {
+            let Some(lock) = take(wire, number).map_err(|error| failure(error.to_string(), "name a socket in a folder that you may write"))? else { continue };
+            // QEMU removes what is there.
+            let socket = end(wire, number);
+            if fs::symlink_metadata(&socket).is_ok_and(|there| !there.file_type().is_socket()) {
+                return Err(failure(format!("{} is there and is no socket", socket.display()), "name another socket"));
+            }
+            return Ok(Network::Wire(wire.to_path_buf(), number, lock));
+        }
+        Err(failure("two machines are joined by it already".to_string(), "name another socket"))
     }
 
     /// Options of the monitor `network`, where its own addresses do not fit.
     pub fn options(&self) -> Vec<OsString> {
         match self {
             Network::User(_) => Vec::new(),
-            Network::Wire(_, number) => ["--address".into(), format!("10.0.3.{number}/24").into(), "--gateway".into(), "none".into()].to_vec(),
+            Network::Wire(_, number, _) => ["--address".into(), format!("10.0.3.{number}/24").into(), "--gateway".into(), "none".into()].to_vec(),
         }
     }
 
@@ -157,7 +186,7 @@ impl Network {
     pub fn words(&self) -> Vec<OsString> {
         let (network, card) = match self {
             Network::User(published) => (format!("user,id=network{}", published.iter().map(Published::words).collect::<String>()), String::new()),
-            Network::Wire(wire, number) => {
+            Network::Wire(wire, number, _) => {
                 let (own, other) = (end(wire, *number), end(wire, 3 - number));
                 let ends = format!("local.type=unix,local.path={},remote.type=unix,remote.path={}", own.display(), other.display());
                 (format!("dgram,id=network,{ends}"), format!(",mac=52:54:00:00:03:{number:02x}"))
@@ -202,16 +231,20 @@ mod tests {
         let folder = crate::scratch::Folder::new("wire").unwrap();
         let wire = folder.path().join("w");
         let join = || NetworkArguments { net_socket: Some(wire.clone()), ..NetworkArguments::default() }.open();
-        assert_eq!(join().unwrap(), Some(Network::Wire(wire.clone(), 1)));
-        let first = UnixDatagram::bind(end(&wire, 1)).unwrap();
-        let second = join().unwrap().unwrap();
-        assert_eq!(second, Network::Wire(wire.clone(), 2));
-        assert!(second.options().contains(&"10.0.3.2/24".into()) && second.words()[3].to_string_lossy().ends_with("mac=52:54:00:00:03:02"));
-        let _other = UnixDatagram::bind(end(&wire, 2)).unwrap();
+        let number = |network: &Option<Network>| match network {
+            Some(Network::Wire(_, number, _)) => *number,
+            _ => 0,
+        };
+        let (first, second) = (join().unwrap(), join().unwrap());
+        assert_eq!((number(&first), number(&second)), (1, 2));
+        let network = second.as_ref().unwrap();
+        assert!(network.options().contains(&"10.0.3.2/24".into()) && network.words()[3].to_string_lossy().ends_with("mac=52:54:00:00:03:02"));
         assert_eq!(join().unwrap_err().class, Class::Usage);
-        // What a machine that has ended leaves is free.
+        // What a machine that has ended leaves is free, unless it is somebody's file.
         drop(first);
-        assert_eq!(join().unwrap(), Some(Network::Wire(wire.clone(), 1)));
+        assert_eq!(number(&join().unwrap()), 1);
+        fs::write(end(&wire, 1), "mine").unwrap();
+        assert!(join().is_err() && fs::read(end(&wire, 1)).unwrap() == b"mine");
         let wrong = |path: PathBuf| NetworkArguments { net_socket: Some(path), ..NetworkArguments::default() }.open();
         assert!(wrong(folder.path().join("none/w")).is_err() && wrong(folder.path().join("x".repeat(120))).is_err());
     }

@@ -106,6 +106,11 @@ impl Directory {
         files
     }
 
+    /// The directory itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The path of a directory of this machine from here, if it lies inside.
     pub fn inside(&self, here: &Path) -> Option<PathBuf> {
         Some(fs::canonicalize(here).ok()?.strip_prefix(&self.path).ok()?.to_path_buf())

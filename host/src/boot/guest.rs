@@ -65,6 +65,11 @@ impl Guest {
         let directory = std::env::current_dir().context(Class::Internal, || "cannot find the current directory".to_string())?;
         for option in &arguments.files {
             given::add(&mut files, &directory, option, below.is_some())?;
+            let place = absolute(&directory, Path::new(option.rsplit_once(':').map_or(&option[..], |(_, path)| path)));
+            if volumes::have(&arguments.volumes, &place) {
+                let failure = Failure::new(Class::Usage, format!("--file puts {} where -v puts a directory of this machine", place.display()));
+                return Err(failure.remedy("give it another path with --file HOST:PATH"));
+            }
         }
         let monitors = products.monitors().map(|monitor| monitor.name.clone()).collect();
         let natives = products.programs.iter().map(|program| program.name.clone()).filter(|name| !["linux", "root"].contains(&name.as_str())).collect();
@@ -122,7 +127,7 @@ fn absent(command: &[OsString], directory: &Path, files: &Files) -> Option<PathB
 
 /// Tells root where the program starts: it looks for a relative path in its current directory.
 fn add_directory(files: &mut Files, arguments: &GuestArguments, here: &Path) {
-    let volume = arguments.volumes.iter().find_map(|volume| volume.place_of(here));
+    let volume = volumes::place_of(&arguments.volumes, here);
     let place = match &arguments.root {
         _ if volume.is_some() => volume.unwrap_or_default(),
         Some(root) => root.place_of(here),

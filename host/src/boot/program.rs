@@ -15,7 +15,7 @@ use super::data;
 use super::directory::Directory;
 use super::hint;
 use super::kernel;
-use super::volumes::{self, Volume};
+use super::volumes::{self, Program, Volume};
 use super::{libraries, links};
 use crate::failure::{Class, Context, Failure, Outcome, suggestion};
 use crate::monitors;
@@ -205,12 +205,14 @@ fn unknown_option(monitor: &Manifest, name: &[u8]) -> Failure {
 /// The word by which the guest finds the program; puts it into `files` if it is this machine's.
 fn resolve_program(word: &OsStr, scope: &Scope<'_>, files: &mut Files) -> Outcome<OsString> {
     if word.as_bytes().contains(&b'/') {
-        let place = scope.volumes.iter().find_map(|volume| volume.place_of(scope.directory));
+        let place = volumes::place_of(scope.volumes, scope.directory);
         let path = absolute(place.as_deref().unwrap_or(scope.directory), Path::new(word));
         if volumes::have(scope.volumes, &path) {
-            let host = volumes::find(scope.volumes, &path).ok_or_else(|| Failure::new(Class::NotFound, format!("there is no program {}", path.display())).remedy("check the path, and that of -v"))?;
-            if scope.root.is_none() {
-                add_needs(&host, files)?;
+            let found = volumes::find(scope.volumes, &path).ok_or_else(|| Failure::new(Class::NotFound, format!("there is no program {}", path.display())).remedy("check the path, and that of -v"))?;
+            match found {
+                _ if scope.root.is_some() => {}
+                Program::Inside(host) => add_needs(&host, files)?,
+                Program::Outside(host) => add_program(&host, &host, files)?,
             }
             return Ok(path.into_os_string());
         }

@@ -13,8 +13,8 @@ use crate::failure::{Class, Failure, Outcome};
 
 /// Largest number of them: each takes a place on the machine's bus.
 const MAX_VOLUMES: usize = 12;
-/// Folders that the guest fills itself.
-const OWN: [&str; 3] = ["/dev", "/proc", "/sys"];
+/// Folders that the guest fills itself: nothing is put over or into them.
+const OWN: [&str; 7] = ["/dev", "/proc", "/sys", "/etc/nacre", "/lib/nacre", "/bin", "/usr/bin"];
 
 /// Options that name directories.
 #[derive(Args, Clone, Debug, Default)]
@@ -82,8 +82,8 @@ fn open(named: &Named, here: &Path) -> Outcome<Volume> {
     if path == Path::new("/") {
         return refused("it is the guest's root", "take --root, --root-ro or --root-overlay");
     }
-    if OWN.iter().any(|own| path.starts_with(own)) {
-        return refused("the guest fills it itself", "name another PATH");
+    if let Some(own) = OWN.iter().find(|own| path.starts_with(own) || Path::new(own).starts_with(&path)) {
+        return refused(&format!("the guest fills {own} itself"), "name another PATH");
     }
     let host = here.join(&named.directory);
     if fs::metadata(&host).is_ok_and(|metadata| !metadata.is_dir()) {
@@ -97,6 +97,11 @@ impl Volume {
     /// The place in the guest of a directory of this machine, if this one has it in it.
     pub fn place_of(&self, here: &Path) -> Option<PathBuf> {
         Some(self.path.join(self.directory.inside(here)?))
+    }
+
+    /// The path of this machine behind a path of the guest's, links not followed.
+    fn there(&self, path: &Path) -> Option<PathBuf> {
+        Some(self.directory.path().join(path.strip_prefix(&self.path).ok()?))
     }
 
     /// Returns the file of this machine to which a path of the guest's leads, links followed as the
@@ -117,10 +122,33 @@ pub fn words(volumes: &[Volume]) -> Vec<OsString> {
     volumes.iter().enumerate().flat_map(|(number, volume)| volume.directory.words(&format!("volume{number}"))).collect()
 }
 
-/// The file of this machine behind a path of the guest's, in the innermost directory that has the
-/// path.
-pub fn find(volumes: &[Volume], path: &Path) -> Option<PathBuf> {
-    volumes.iter().filter(|volume| path.starts_with(&volume.path)).max_by_key(|volume| volume.path.as_os_str().len())?.find(path)
+/// The innermost one that has a path of the guest's.
+fn innermost<'a>(volumes: &'a [Volume], path: &Path) -> Option<&'a Volume> {
+    volumes.iter().filter(|volume| path.starts_with(&volume.path)).max_by_key(|volume| volume.path.as_os_str().len())
+}
+
+/// The place in the guest of a directory of this machine: that which is nearest, and that no other
+/// one hides.
+pub fn place_of(volumes: &[Volume], here: &Path) -> Option<PathBuf> {
+    let places = volumes.iter().filter_map(|volume| volume.place_of(here).map(|place| (volume, place)));
+    let seen = places.filter(|(volume, place)| innermost(volumes, place) == Some(*volume));
+    seen.max_by_key(|(volume, _)| volume.directory.path().as_os_str().len()).map(|(_, place)| place)
+}
+
+/// Program of this machine's behind a path of the guest's.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Program {
+    /// A file of one of the directories.
+    Inside(PathBuf),
+    /// A file elsewhere, to which a link leads.
+    Outside(PathBuf),
+}
+
+/// The program behind a path of the guest's, in the innermost directory that has the path.
+pub fn find(volumes: &[Volume], path: &Path) -> Option<Program> {
+    let volume = innermost(volumes, path)?;
+    let inside = volume.find(path).filter(|host| host.exists()).map(Program::Inside);
+    inside.or_else(|| fs::canonicalize(volume.there(path)?).ok().map(Program::Outside))
 }
 
 /// Returns true if a path of the guest's leads into one.
@@ -162,11 +190,16 @@ mod tests {
         assert_eq!(list(&found), [b"/mnt\x003\x00/mnt/inner\x002\x00", here.join("a").as_os_str().as_bytes(), b"\x003\x00"].concat());
         assert_eq!(found[0].place_of(&here.join("a/sub")), Some("/mnt/sub".into()));
         assert_eq!(found[0].place_of(&here), None);
-        assert_eq!(find(&found, Path::new("/mnt/inner/file")), Some(here.join("a/sub/file")));
+        assert_eq!(find(&found, Path::new("/mnt/inner/file")), Some(Program::Inside(here.join("a/sub/file"))));
         assert_eq!(find(&found, Path::new("/mnt/none")), None);
+        std::os::unix::fs::symlink("/etc/passwd", here.join("a/away")).unwrap();
+        assert_eq!(find(&found, Path::new("/mnt/away")), Some(Program::Outside("/etc/passwd".into())));
+        assert_eq!(place_of(&found[..2], &here.join("a/sub")), Some("/mnt/inner".into()));
+        assert_eq!(place_of(&found[..2], &here.join("a")), Some("/mnt".into()));
+        assert_eq!(place_of(&found[..1], &here), None);
         assert!(have(&found, Path::new("/mnt/none")) && !have(&found, Path::new("/mn")));
         assert_eq!(words(&found).len(), 12);
-        for wrong in [&["none:/mnt"][..], &["text:/mnt"], &["a:/"], &["a:/proc/x"], &["a:/mnt", "a:/mnt"], &["a:/mnt/x", "a:/mnt"], &["a:/m"; 13]] {
+        for wrong in [&["none:/mnt"][..], &["text:/mnt"], &["a:/"], &["a:/proc/x"], &["a:/etc"], &["a:/usr"], &["a:/mnt", "a:/mnt"], &["a:/mnt/x", "a:/mnt"], &["a:/m"; 13]] {
             assert!(volumes(&here, wrong).is_err(), "{wrong:?}");
         }
     }

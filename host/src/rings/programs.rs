@@ -34,7 +34,7 @@ const SHOWN: usize = 6;
 /// Commands that run a script ($2) on Linux in a directory ($1) whose files stay as they are.
 const ON_LINUX: &str = "mount -t tmpfs none /mnt && mkdir /mnt/u /mnt/w /mnt/m && mount -t overlay none -o lowerdir=\"$1\",upperdir=/mnt/u,workdir=/mnt/w /mnt/m && \
                         mount -t proc proc /mnt/m/proc && mount --rbind /dev /mnt/m/dev && mount -t tmpfs none /mnt/m/tmp && mount -t tmpfs none /mnt/m/run && ip link set lo up; \
-                        exec chroot /mnt/m env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root bash -c \"$2\"";
+                        exec chroot /mnt/m env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 bash -c \"$2\"";
 
 /// A script.
 struct Script {
@@ -51,7 +51,7 @@ pub fn sample(tree: &Tree, products: &Products, filter: &str) -> Outcome<TestCou
         let name = format!("programs of this machine: {}", script.name);
         if name.contains(filter) {
             let mut linux = Command::new("bash");
-            linux.env_clear().env("PATH", crate::boot::directory::PATH).env("HOME", "/root").arg("-c").arg(&script.text);
+            linux.env_clear().env("PATH", crate::boot::directory::PATH).env("HOME", "/root").env("LANG", "C.UTF-8").arg("-c").arg(&script.text);
             tally.note(&name, compare(products, script, &directory, linux)?.as_deref());
         }
     }
@@ -155,7 +155,7 @@ fn versions(root: &Path, packages: &[String]) -> Vec<String> {
 fn compare(products: &Products, script: &Script, directory: &Directory, mut linux: Command) -> Outcome<Option<String>> {
     let wanted = linux.stdin(Stdio::null()).stderr(Stdio::null()).output().context(Class::Machine, || "cannot start Linux's run".to_string())?;
     let command: Vec<OsString> = ["process", "bash", "-c", &script.text].map(Into::into).to_vec();
-    let environment = vec!["HOME=/root".to_string(), format!("PATH={}", crate::boot::directory::PATH)];
+    let environment = vec!["HOME=/root".to_string(), "LANG=C.UTF-8".to_string(), format!("PATH={}", crate::boot::directory::PATH)];
     let guest = GuestArguments { bare: true, command, environment, root: Some(directory.clone()), ..GuestArguments::default() };
     let image = Scratch::write("boot-image", &Guest::compose(products, &guest, &Facts::PIPE)?.image)?;
     let arguments = with_directory(MachineArguments { memory: MEMORY, ..MachineArguments::default() }, Some(directory.clone()));
