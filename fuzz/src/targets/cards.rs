@@ -85,7 +85,7 @@ fn cards() -> Cards {
 /// the device.
 fn start(cards: &mut Cards, first: u16, memory: &mut VecMemory) {
     let mut write = |offset, width, value| cards.write(first + offset, width, value, memory);
-    [(8, 4, 1), (12, 4, 1), (20, 1, 11)].map(|(at, width, value)| write(at, width, value));
+    [(8, 4, 1), (12, 4, 1), (20, 1, 11)].into_iter().for_each(|(at, width, value)| write(at, width, value));
     for queue in 0..2 {
         let parts = [TABLE as u32, REQUESTS as u32, COMPLETIONS as u32];
         write(22, 2, queue);
