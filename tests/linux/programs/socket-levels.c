@@ -1,5 +1,6 @@
 /* call: getsockopt, setsockopt; covers: options of TCP and IP, each by itself */
 #include "check.h"
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 
 static void get(int fd, int level, int option)
