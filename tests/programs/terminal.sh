@@ -3,7 +3,8 @@ cd "$(mktemp -d)"; export TERM=xterm; seq 1 100 >n
 cat >x <<'X'
 set timeout 20
 log_user 0
-proc want {what} { expect { -re $what {} timeout { puts "no $what"; exit 1 } eof { puts "ended before $what"; exit 1 } } }
+set stty_init "rows 40 columns 120"
+proc want {what} { expect -re $what {} timeout { puts "no $what"; exit 1 } eof { puts "ended before $what"; exit 1 } }
 spawn bash --norc -i
 send "PS1='ready> '\r"; want {ready> $}
 send "echo \$((6*7))\r"; want "42"; send "sleep 50\r"; sleep 1; send "\003"; want {ready> }; send "echo \$?\r"; want "130"
@@ -18,7 +19,7 @@ sleep 1; send "typed\r"; send "\017"; sleep 1; send "\r"; sleep 1; send "\030"; 
 spawn top -b -n 1
 want "PID"; expect eof; puts top
 spawn tmux -L t -f /dev/null new-session "echo inside; exec sh"
-want "inside"; send "echo \$((7*8))\r"; want "56"; send "\002%"; sleep 1; send "echo \$((9*9))\r"; want "81"; send "\002d"; want "detached"; expect eof
+want "inside"; send "echo \$((7*8))\r"; want "56"; sleep 1; send "\002"; sleep 0.5; send "%"; sleep 2; send "echo \$((9*9))\r"; want "81"; sleep 1; send "\002"; sleep 0.5; send "d"; want "detached"; expect eof
 puts [exec tmux -L t list-panes -a | wc -l]; exec tmux -L t kill-server; puts tmux
 X
 expect x; tail -2 n; grep -c nine n; wc -l n; cat out; script -qc 'echo scripted; tty >/dev/null && echo terminal' log | tr -d '\r'; setsid -w sh -c 'tty' </dev/null; stty 2>&1 </dev/null | head -1 | cut -c1-30

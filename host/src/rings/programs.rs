@@ -59,13 +59,13 @@ pub fn sample(tree: &Tree, products: &Products, filter: &str) -> Outcome<TestCou
 }
 
 /// Runs all in a Debian of their own, which is made the first time. With `UPDATE` in the
-/// environment, doc/programs.md becomes what was found.
+/// environment, the rows of doc/programs.md of those that were run become what was found.
 pub fn run(tree: &Tree, products: &Products, filter: &str) -> Outcome<TestCounts> {
     let scripts = scripts(tree)?;
     let root = debian(tree, &scripts)?;
     let directory = Directory::open(&root, Changes::Kept)?;
     let known = known(tree)?;
-    let (mut tally, mut lines) = (TestCounts::default(), Vec::new());
+    let (mut tally, mut rows) = (TestCounts::default(), BTreeMap::new());
     for script in &scripts {
         let name = format!("programs of Debian's: {}", script.name);
         if !name.contains(filter) {
@@ -80,14 +80,27 @@ pub fn run(tree: &Tree, products: &Products, filter: &str) -> Outcome<TestCounts
             (fault, None) => (fault.clone(), if fault.is_some() { "differs".to_string() } else { "as on Linux".to_string() }),
         };
         tally.note(&name, told.0.as_deref());
-        lines.push(format!("| {} | {} | {} |", script.name, versions(&root, &script.packages).join(", "), told.1));
+        rows.insert(script.name.clone(), format!("| {} | {} | {} |", script.name, versions(&root, &script.packages).join(", "), told.1));
     }
-    if filter.is_empty() && std::env::var_os("UPDATE").is_some() {
-        let text = format!("{HEAD}\n| script | packages | what it prints |\n| --- | --- | --- |\n{}\n", lines.join("\n"));
-        let file = tree.path("doc/programs.md");
-        fs::write(&file, text).context(Class::File, || format!("cannot write {}", file.display()))?;
+    if std::env::var_os("UPDATE").is_some() {
+        renew(tree, &scripts, rows)?;
     }
     Ok(tally)
+}
+
+/// Puts rows into doc/programs.md. Those of scripts that were not run stay.
+fn renew(tree: &Tree, scripts: &[Script], mut rows: BTreeMap<String, String>) -> Outcome<()> {
+    let file = tree.path("doc/programs.md");
+    let old = fs::read_to_string(&file).unwrap_or_default();
+    for line in old.lines() {
+        let name = line.strip_prefix("| ").and_then(|rest| rest.split(" | ").next()).unwrap_or_default();
+        if scripts.iter().any(|script| script.name == name) {
+            rows.entry(name.to_string()).or_insert(line.to_string());
+        }
+    }
+    let rows: Vec<String> = rows.into_values().collect();
+    let text = format!("{HEAD}\n| script | packages | what it prints |\n| --- | --- | --- |\n{}\n", rows.join("\n"));
+    fs::write(&file, text).context(Class::File, || format!("cannot write {}", file.display()))
 }
 
 const HEAD: &str = "\
