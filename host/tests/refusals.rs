@@ -57,7 +57,7 @@ fn a_directory_that_has_no_place() {
     refused(&["-v", "/nonexistent:/data", "true"], 119, &["cannot use /nonexistent"]);
     refused(&["-v", "/etc/passwd:/data", "true"], 119, &["/etc/passwd is no directory", "--file /etc/passwd:/data"]);
     refused(&["-v", "/tmp:/", "true"], 120, &["it is the guest's root", "--root"]);
-    refused(&["-v", "/tmp:/proc/x", "true"], 120, &["the guest fills it itself"]);
+    refused(&["-v", "/tmp:/proc/x", "true"], 120, &["the guest fills /proc itself"]);
     refused(&["-v", "/tmp:/data", "-v", "/etc:/data:ro", "true"], 120, &["two directories at /data"]);
     refused(&["-v", "/tmp:data", "true"], 120, &["data is no absolute path"]);
 }

@@ -64,9 +64,9 @@ impl Directory {
     /// The directory at `path`, if it is one.
     pub fn open(path: &Path, changes: Changes) -> Outcome<Directory> {
         let shown = path.display();
-        let path = fs::canonicalize(path).context(Class::File, || format!("cannot use {shown} as the guest's root"))?;
+        let path = fs::canonicalize(path).context(Class::File, || format!("cannot use {shown} as a directory of the guest's"))?;
         if !path.is_dir() {
-            return Err(Failure::new(Class::File, format!("cannot use {shown} as the guest's root: it is no directory")));
+            return Err(Failure::new(Class::File, format!("cannot use {shown} as a directory of the guest's: it is none")));
         }
         fs::read_dir(&path).context(Class::File, || format!("cannot read the directory {shown}"))?;
         Ok(Directory { path, changes })
