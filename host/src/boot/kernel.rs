@@ -90,7 +90,7 @@ fn package_name(metapackage: &str) -> Outcome<String> {
     let text = String::from_utf8_lossy(&output.stdout);
     let name = text.lines().filter_map(|line| line.trim().strip_prefix("Depends: ")).find(|name| name.starts_with("linux-image-"));
     name.map(str::to_string).ok_or_else(|| {
-        Failure::new(Class::Machine, format!("apt knows no {metapackage}")).remedy("run `apt-get update`, or measure with --no-linux")
+        Failure::new(Class::Machine, format!("apt knows no {metapackage}")).remedy("run `apt-get update` first")
     })
 }
 
