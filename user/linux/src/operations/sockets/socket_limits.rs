@@ -19,9 +19,14 @@ pub fn has_bytes_alone(file: &OpenFile) -> bool {
     Socket::of(file).is_some_and(|socket| !socket.has_messages()) && !options.has_limits() && options.switch(SO_PASSCRED) == Some(0)
 }
 
-/// Copies to an accepted socket the options that it inherits from the listener.
+/// Copies to an accepted socket the options that it inherits from the listener: of the internet,
+/// all; of this machine alone, that its senders are told.
 pub fn inherit(listener: &OpenFile, accepted: &OpenFile) {
     let mut options = accepted.options.get();
+    if Socket::of(listener).is_some_and(|socket| socket.family.is_internet()) {
+        options = listener.options.get().with(options.begun);
+        options.is_named = accepted.options.get().is_named;
+    }
     options.set_switch(SO_PASSCRED, passes_credentials(listener));
     accepted.options.set(options);
 }
