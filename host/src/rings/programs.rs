@@ -167,6 +167,9 @@ fn versions(root: &Path, packages: &[String]) -> Vec<String> {
 /// Runs a script by both; says what differs.
 fn compare(products: &Products, script: &Script, directory: &Directory, mut linux: Command) -> Outcome<Option<String>> {
     let wanted = linux.stdin(Stdio::null()).stderr(Stdio::null()).output().context(Class::Machine, || "cannot start Linux's run".to_string())?;
+    if wanted.stdout.is_empty() {
+        return Ok(Some(format!("Linux prints nothing, and ends with {}", wanted.status)));
+    }
     let command: Vec<OsString> = ["process", "bash", "-c", &script.text].map(Into::into).to_vec();
     let environment = vec!["HOME=/root".to_string(), "LANG=C.UTF-8".to_string(), format!("PATH={}", crate::boot::directory::PATH)];
     let guest = GuestArguments { bare: true, command, environment, root: Some(directory.clone()), ..GuestArguments::default() };
