@@ -320,6 +320,7 @@ fn source_of(place: Option<&[u8]>, asked: &Asked<'_>) -> Source {
     match (asked.label, place) {
         (directory::open::LABEL, Some(place)) => Source::File(join(place, asked.bytes), asked.words[0]),
         (directory::share::LABEL, Some(place)) => Source::File(place.to_vec(), 0),
+        (directory::root::LABEL, _) => Source::Other("another root directory"),
         (UNNAMED, _) => Source::Unnamed,
         (directory::counter::LABEL, _) => Source::Other("a counter"),
         (directory::watcher::LABEL, _) => Source::Other("a watcher of files"),

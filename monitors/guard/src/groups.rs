@@ -158,6 +158,7 @@ pub const GROUPS: &[Group] = &[
             any("directory.status_at"),
             any("directory.read_link"),
             any("directory.find"),
+            any("directory.root"),
             any("directory.list"),
             any("directory.path"),
             any("directory.watcher"),

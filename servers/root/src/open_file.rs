@@ -96,6 +96,9 @@ pub struct OpenFile {
     pub position: u64,
     /// The node counts it as a way to write.
     pub is_writer: bool,
+    /// Directory that absolute paths start at, and above which `..` does not lead, if it is not the
+    /// tree's root.
+    pub root: Option<Key>,
 }
 
 /// Flags that `file.flags` can change.
@@ -108,7 +111,7 @@ impl OpenFile {
             NodeContent::Special(number) if flags & open::PATH == 0 => behaviour_of(node.kind(), number, has_terminal)?,
             _ => FileOperations::Plain,
         };
-        Ok(OpenFile { node: key, operations, flags, position: 0, is_writer: false })
+        Ok(OpenFile { node: key, operations, flags, position: 0, is_writer: false, root: None })
     }
 
     /// `EBADF` unless it can be read.

@@ -23,7 +23,7 @@ mod tests;
 
 pub use content::{Content, Piece};
 pub use node::{Id, NodeContent, Directory, Name, Node, Time, format};
-pub use resolve::Place;
+pub use resolve::{Place, Start};
 
 use crate::notices::event;
 use crate::store::Store;
@@ -163,7 +163,8 @@ impl<S: Store> Tree<S> {
     /// Opens what `path` leads to, creating or truncating it as `flags` ask. The node counts one
     /// more open file. A file that is to be truncated and is not empty is left for [`Tree::cut`] to
     /// finish.
-    pub fn open(&mut self, start: Key, path: &[u8], flags: u64, mode: u32, now: Time) -> Result<Key, Errno> {
+    pub fn open(&mut self, start: impl Into<Start>, path: &[u8], flags: u64, mode: u32, now: Time) -> Result<Key, Errno> {
+        let start = start.into();
         let flags = if flags & open::PATH != 0 { flags & (open::PATH | open::DIRECTORY | open::NOFOLLOW) } else { flags };
         if flags & open::TEMPORARY & !open::DIRECTORY != 0 {
             let key = self.make_unnamed(start, path, flags, mode, now)?;
@@ -392,7 +393,7 @@ impl<S: Store> Tree<S> {
     }
 
     /// Returns the target of a symbolic link.
-    pub fn read_link(&self, start: Key, path: &[u8]) -> Result<&[u8], Errno> {
+    pub fn read_link(&self, start: impl Into<Start>, path: &[u8]) -> Result<&[u8], Errno> {
         let key = self.resolve(start, path, false)?.existing()?;
         match &self.node(key)?.body {
             NodeContent::Link(target) => Ok(target),

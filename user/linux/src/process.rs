@@ -54,6 +54,8 @@ pub struct Process {
     pub descriptors: Descriptors,
     /// Current directory, or none for the root.
     pub current: Option<Rc<OpenFile>>,
+    /// Directory that absolute paths start at, if it is not the server's root.
+    pub root: Option<Rc<OpenFile>>,
     /// Connections to servers.
     pub services: Services,
     /// Dispositions and masks.
@@ -167,6 +169,7 @@ impl Process {
             memory,
             descriptors: Descriptors::new(),
             current: None,
+            root: None,
             services: Services::default(),
             signals: Signals::new(),
             identity: Identity::new(),
@@ -237,6 +240,14 @@ impl Process {
     pub fn current_directory(&mut self) -> Result<Reference, Errno> {
         match self.current.clone().filter(|current| current.node().is_none()) {
             Some(directory) => directory.reference(),
+            None => self.services.files(),
+        }
+    }
+
+    /// The directory that absolute paths start at.
+    pub fn root_directory(&mut self) -> Result<Reference, Errno> {
+        match self.root.clone() {
+            Some(root) => root.reference(),
             None => self.services.files(),
         }
     }

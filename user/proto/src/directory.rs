@@ -66,4 +66,9 @@ crate::protocol! {
     /// Finds where a path leads: the absolute path without `.`, `..` and symbolic links, and
     /// whether the path can only mean a directory. The last name may be absent.
     21 find(flags: Flags(AT_FLAGS); bytes path: Path) -> (is_directory: Number; bytes found: Path);
+    /// Returns the directory at `path` as one whose root it is itself: absolute paths used from it,
+    /// and from directories opened through it, start there, and `..` stops there. A path that
+    /// begins with a zero is still of the server's root, as the answers of `path` and `find` are.
+    /// It keeps nobody in who has other directories. `ENOTDIR`.
+    22 root(; bytes path: Path) -> (; references directory: Own(Directory));
 }

@@ -8,13 +8,13 @@ use crate::open_file::{FileOperations, OpenFile, is_host_port};
 use crate::root::Root;
 use crate::sources::{Counter, What};
 use crate::table::Key;
-use crate::tree::open;
+use crate::tree::{Start, open};
 use crate::{frames::FRAME, ram};
 use nacre_proto::directory::{self, Server, file_system_status, link, list, make_directory, make_node, read_link, remove, rename};
 use nacre_proto::directory::{set_mode_at, set_owner_at, set_times_at, status_at, symbolic_link};
 use nacre_proto::flags::{IN_ONLYDIR, AT_EMPTY_PATH, AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW};
 use nacre_proto::server::Output;
-use nacre_proto::{Answer, Errno, HandlerResult, Request};
+use nacre_proto::{Answer, Errno, Given, HandlerResult, Request};
 use nacre_sys::Reference;
 
 /// Bytes of entries of a directory in one answer: each entry costs some hundred instructions.
@@ -30,9 +30,9 @@ impl Root {
 
     /// The node that paths start from. Who has only a file has no paths, not even absolute ones:
     /// they would lead to all other files.
-    fn start(&self, request: &Request<'_>) -> Result<Key, Errno> {
-        let start = self.place(request)?;
-        self.files.tree.directory(start).map(|_| start)
+    fn start(&self, request: &Request<'_>) -> Result<Start, Errno> {
+        let file = self.objects.file(request.word())?;
+        self.files.tree.directory(file.node).map(|_| Start { at: file.node, root: file.root })
     }
 
     fn resolve_at(&mut self, request: &Request<'_>, path: &[u8], flags: u64) -> Result<Key, Errno> {
@@ -46,7 +46,7 @@ impl Root {
 
     /// The node that paths start from, once all is there to which `path` leads without following a
     /// link at its end.
-    fn start_of_name(&mut self, request: &Request<'_>, path: &[u8]) -> Result<Key, Errno> {
+    fn start_of_name(&mut self, request: &Request<'_>, path: &[u8]) -> Result<Start, Errno> {
         let start = self.start(request)?;
         self.files.tree.prepare(start, path, false)?;
         Ok(start)
@@ -54,10 +54,10 @@ impl Root {
 
     /// Finds the node of another directory that a client names by a reference. `ENOTDIR`: the
     /// reference leads to a file, from which no path starts.
-    fn other_place(&self, reference: Reference) -> Result<Key, Errno> {
+    fn other_place(&self, reference: Reference) -> Result<Start, Errno> {
         let key = self.objects.find(reference).ok_or(Errno::EXDEV)?;
         match self.objects.get(key).map(|object| &object.kind) {
-            Some(Kind::File(file)) => self.files.tree.directory(file.node).map(|_| file.node),
+            Some(Kind::File(file)) => self.files.tree.directory(file.node).map(|_| Start { at: file.node, root: file.root }),
             _ => Err(Errno::EXDEV),
         }
     }
@@ -75,10 +75,11 @@ impl Root {
     }
 
     /// Gives an open file out. One that is counted as a writer is so no more if that fails.
-    pub(super) fn give_file(&mut self, account: Key, node: Key, flags: u64, is_writer: bool) -> Result<directory::open::Output, Errno> {
+    pub(super) fn give_file(&mut self, account: Key, place: impl Into<Start>, flags: u64, is_writer: bool) -> Result<directory::open::Output, Errno> {
+        let Start { at: node, root } = place.into();
         let has_terminal = self.console.input.terminal().is_some();
         let (mode, opens) = self.files.tree.node(node).map(|node| (node.mode, node.opens))?;
-        let file = OpenFile { is_writer, ..OpenFile::new(node, self.files.tree.node(node)?, flags, has_terminal)? };
+        let file = OpenFile { is_writer, root, ..OpenFile::new(node, self.files.tree.node(node)?, flags, has_terminal)? };
         // One at a time debugs by the line.
         if file.operations == FileOperations::Debugger && opens > 1 {
             return Err(Errno::EBUSY);
@@ -89,6 +90,17 @@ impl Root {
         }
         let file = given?;
         Ok(directory::open::Output { mode: mode.into(), file: file.into() })
+    }
+
+    /// Gives a directory out, opened as the one that the request is for.
+    fn give_again(&mut self, request: &Request<'_>, account: Key, place: Start) -> Result<Given, Errno> {
+        let flags = self.objects.file(request.word())?.flags;
+        self.files.tree.opened(place.at);
+        let given = self.give_file(account, place, flags, false);
+        if given.is_err() {
+            self.files.tree.closed(place.at);
+        }
+        Ok(given?.file)
     }
 }
 
@@ -119,7 +131,7 @@ impl Server for Root {
                     }
                 };
             }
-            Ok(is_writer) => self.give_file(self.objects.account(request.word()), node, flags, is_writer),
+            Ok(is_writer) => self.give_file(self.objects.account(request.word()), Start { at: node, root: start.root }, flags, is_writer),
             Err(errno) => Err(errno),
         };
         if given.is_err() {
@@ -283,15 +295,20 @@ impl Server for Root {
     }
 
     fn share(&mut self, request: &mut Request<'_>) -> HandlerResult<directory::share::Output> {
-        let node = self.start(request)?;
-        let (account, flags) = (self.objects.accounts.open(self.objects.account(request.word()))?, self.objects.file(request.word())?.flags);
-        self.files.tree.opened(node);
-        let given = self.give_file(account, node, flags, false);
+        let start = self.start(request)?;
+        let account = self.objects.accounts.open(self.objects.account(request.word()))?;
+        let given = self.give_again(request, account, start);
         if given.is_err() {
-            self.files.tree.closed(node);
             self.objects.accounts.refund(account, 0);
         }
-        directory::share::Output { directory: given?.file }.now()
+        directory::share::Output { directory: given? }.now()
+    }
+
+    fn root(&mut self, request: &mut Request<'_>, path: &[u8]) -> HandlerResult<directory::root::Output> {
+        let at = self.resolve_at(request, path, 0)?;
+        self.files.tree.directory(at)?;
+        let given = self.give_again(request, self.objects.account(request.word()), Start { at, root: Some(at) });
+        directory::root::Output { directory: given? }.now()
     }
 
     fn find(&mut self, request: &mut Request<'_>, flags: u64, path: &[u8]) -> HandlerResult<directory::find::Output> {

@@ -2,7 +2,7 @@
 //! changes.
 
 use super::node::{NodeContent, Directory, Node, Time, format};
-use super::resolve::{Place, check_path, owned};
+use super::resolve::{Place, Start, check_path, owned};
 use super::{Content, Tree};
 use crate::notices::event;
 use crate::store::Store;
@@ -29,7 +29,7 @@ impl<S: Store> Tree<S> {
     }
 
     /// A directory.
-    pub fn make_directory(&mut self, start: Key, path: &[u8], mode: u32, now: Time) -> Result<Key, Errno> {
+    pub fn make_directory(&mut self, start: impl Into<Start>, path: &[u8], mode: u32, now: Time) -> Result<Key, Errno> {
         let place = self.free_place(start, path)?;
         let body = Directory::new(place.directory);
         let node = Node::new(format::DIRECTORY | mode & PERMISSIONS, NodeContent::Directory(body), now);
@@ -40,14 +40,14 @@ impl<S: Store> Tree<S> {
     }
 
     /// A symbolic link.
-    pub fn make_link(&mut self, start: Key, target: &[u8], path: &[u8], now: Time) -> Result<(), Errno> {
+    pub fn make_link(&mut self, start: impl Into<Start>, target: &[u8], path: &[u8], now: Time) -> Result<(), Errno> {
         check_path(target)?;
         let place = self.free_place_for_other(start, path)?;
         self.add(&place, Node::new(format::LINK | 0o777, NodeContent::Link(owned(target)), now), now).map(|_| ())
     }
 
     /// A device, pipe, socket or empty regular file, as `mknod` makes it.
-    pub fn make_node(&mut self, start: Key, path: &[u8], mode: u32, device: u64, now: Time) -> Result<(), Errno> {
+    pub fn make_node(&mut self, start: impl Into<Start>, path: &[u8], mode: u32, device: u64, now: Time) -> Result<(), Errno> {
         let place = self.free_place_for_other(start, path)?;
         let body = match mode & format::MASK {
             0 | format::REGULAR => NodeContent::File(Content::default()),
@@ -61,14 +61,14 @@ impl<S: Store> Tree<S> {
     }
 
     /// Another name for a node that is no directory.
-    pub fn link(&mut self, from: (Key, &[u8]), to: (Key, &[u8]), follow: bool, now: Time) -> Result<(), Errno> {
+    pub fn link(&mut self, from: (impl Into<Start>, &[u8]), to: (impl Into<Start>, &[u8]), follow: bool, now: Time) -> Result<(), Errno> {
         let key = self.resolve(from.0, from.1, follow)?.existing()?;
         self.link_node(key, to, now)
     }
 
     /// Another name for a node that is no directory. One that has none takes one only if it was
     /// made so.
-    pub fn link_node(&mut self, key: Key, to: (Key, &[u8]), now: Time) -> Result<(), Errno> {
+    pub fn link_node(&mut self, key: Key, to: (impl Into<Start>, &[u8]), now: Time) -> Result<(), Errno> {
         let place = self.free_place_for_other(to.0, to.1)?;
         let node = self.node(key)?;
         match () {
@@ -86,13 +86,13 @@ impl<S: Store> Tree<S> {
         Ok(())
     }
 
-    fn free_place(&self, start: Key, path: &[u8]) -> Result<Place, Errno> {
+    fn free_place(&self, start: impl Into<Start>, path: &[u8]) -> Result<Place, Errno> {
         let place = self.resolve_name(start, path)?;
         if place.node.is_some() { Err(Errno::EEXIST) } else { Ok(place) }
     }
 
     /// A free place for what is no directory: a slash at the end asks for one.
-    fn free_place_for_other(&self, start: Key, path: &[u8]) -> Result<Place, Errno> {
+    fn free_place_for_other(&self, start: impl Into<Start>, path: &[u8]) -> Result<Place, Errno> {
         let place = self.free_place(start, path)?;
         if place.trailing { Err(Errno::ENOENT) } else { Ok(place) }
     }
@@ -167,7 +167,7 @@ impl<S: Store> Tree<S> {
     }
 
     /// Removes a name: of an empty directory if `is_directory`, of anything else if not.
-    pub fn remove(&mut self, start: Key, path: &[u8], is_directory: bool, now: Time) -> Result<(), Errno> {
+    pub fn remove(&mut self, start: impl Into<Start>, path: &[u8], is_directory: bool, now: Time) -> Result<(), Errno> {
         let place = self.resolve_name(start, path)?;
         let key = place.existing()?;
         self.check_place(key)?;
@@ -209,7 +209,8 @@ impl<S: Store> Tree<S> {
     }
 
     /// Gives a node another name, over whatever (of its kind) has that name.
-    pub fn rename(&mut self, from: (Key, &[u8]), to: (Key, &[u8]), flags: u64, now: Time) -> Result<(), Errno> {
+    pub fn rename(&mut self, from: (impl Into<Start>, &[u8]), to: (impl Into<Start>, &[u8]), flags: u64, now: Time) -> Result<(), Errno> {
+        let (from, to) = ((from.0.into(), from.1), (to.0.into(), to.1));
         let takes_directory = flags & RENAME_NO_DIRECTORY == 0;
         match flags & !RENAME_NO_DIRECTORY {
             0 | RENAME_NOREPLACE => {}
@@ -251,7 +252,7 @@ impl<S: Store> Tree<S> {
     }
 
     /// Exchanges what two names lead to.
-    fn exchange(&mut self, from: (Key, &[u8]), to: (Key, &[u8]), takes_directory: bool, now: Time) -> Result<(), Errno> {
+    fn exchange(&mut self, from: (Start, &[u8]), to: (Start, &[u8]), takes_directory: bool, now: Time) -> Result<(), Errno> {
         let old = self.resolve_name(from.0, from.1)?;
         let new = self.resolve_name(to.0, to.1)?;
         let (first, second) = (old.existing()?, new.existing()?);

@@ -6,7 +6,7 @@
 
 use super::node::{Away, Directory, Name, Node, NodeContent, Time, format};
 use super::outside::{Changes, Found, Origin, Outside};
-use super::resolve::owned;
+use super::resolve::{Start, owned};
 use super::{Content, Tree};
 use crate::store::Store;
 use crate::table::Key;
@@ -70,7 +70,8 @@ impl<S: Store> Tree<S> {
     }
 
     /// Fetches every node that `path` leads through and to, as far as there are any.
-    pub fn prepare(&mut self, start: Key, path: &[u8], follow: bool) -> Result<(), Errno> {
+    pub fn prepare(&mut self, start: impl Into<Start>, path: &[u8], follow: bool) -> Result<(), Errno> {
+        let start = start.into();
         self.forget_absent();
         for _ in 0..MAX_TURNS {
             if self.sides.is_empty() {

@@ -17,6 +17,29 @@ const MAX_NAME: usize = 255;
 /// Maximum number of symbolic links on the way.
 const MAX_LINKS: u32 = 40;
 
+/// Directories that paths start at.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// The directory of relative paths.
+    pub at: Key,
+    /// The directory of absolute ones, above which `..` does not lead; `None`: the tree's root.
+    pub root: Option<Key>,
+}
+
+impl From<Key> for Start {
+    fn from(at: Key) -> Start {
+        Start { at, root: None }
+    }
+}
+
+/// State of a walk along a path.
+struct Way {
+    /// Directory where absolute paths start, and where `..` ends.
+    top: Key,
+    /// Symbolic links that may still be followed.
+    links: u32,
+}
+
 /// Place that a path leads to.
 #[derive(Debug)]
 pub struct Place {
@@ -57,9 +80,9 @@ fn normal(path: &[u8]) -> Vec<u8> {
 impl<S: Store> Tree<S> {
     /// Follows `path` from the directory `start`. A symbolic link at the end is followed if
     /// `follow` or a slash says so.
-    pub fn resolve(&self, start: Key, path: &[u8], follow: bool) -> Result<Place, Errno> {
-        let (path, mut links) = with_links(path);
-        let place = self.walk(start, path, follow || path.ends_with(b"/"), &mut links)?;
+    pub fn resolve(&self, start: impl Into<Start>, path: &[u8], follow: bool) -> Result<Place, Errno> {
+        let (at, path, mut way) = self.way(start.into(), path);
+        let place = self.walk(at, path, follow || path.ends_with(b"/"), &mut way)?;
         match place.node.and_then(|node| self.get(node)) {
             Some(node) if place.trailing && !node.is_directory() => Err(Errno::ENOTDIR),
             _ => Ok(place),
@@ -69,21 +92,31 @@ impl<S: Store> Tree<S> {
     /// Returns the place of the name at the end of `path`, for calls that make, remove or rename
     /// it. A symbolic link there is not followed, also with a slash behind it. The caller asks for
     /// a directory then.
-    pub fn resolve_name(&self, start: Key, path: &[u8]) -> Result<Place, Errno> {
-        let (path, mut links) = with_links(path);
-        self.walk(start, path, false, &mut links)
+    pub fn resolve_name(&self, start: impl Into<Start>, path: &[u8]) -> Result<Place, Errno> {
+        let (at, path, mut way) = self.way(start.into(), path);
+        self.walk(at, path, false, &mut way)
     }
 
-    fn walk(&self, start: Key, path: &[u8], follow: bool, links: &mut u32) -> Result<Place, Errno> {
+    /// Splits a path as it came: where it starts if it is relative, the path itself, and what holds
+    /// on its way. One with a mark is of the tree's root, whatever the caller's root is: it tells
+    /// where something is.
+    fn way<'a>(&self, start: Start, path: &'a [u8]) -> (Key, &'a [u8], Way) {
+        match without_mark(path) {
+            (path, true) => (start.at, path, Way { top: self.root(), links: 0 }),
+            (path, false) => (start.at, path, Way { top: start.root.unwrap_or(self.root()), links: MAX_LINKS }),
+        }
+    }
+
+    fn walk(&self, start: Key, path: &[u8], follow: bool, way: &mut Way) -> Result<Place, Errno> {
         check_path(path)?;
-        let mut directory = if path[0] == b'/' { self.root() } else { start };
+        let mut directory = if path[0] == b'/' { way.top } else { start };
         let trailing = path.ends_with(b"/");
         let mut parts = path.split(|&byte| byte == b'/').filter(|part| !part.is_empty()).peekable();
         while let Some(part) = parts.next() {
             if parts.peek().is_none() {
-                return self.walk_last(directory, part, follow, trailing, links);
+                return self.walk_last(directory, part, follow, trailing, way);
             }
-            directory = self.walk_through(directory, part, links)?;
+            directory = self.walk_through(directory, part, way)?;
         }
         Ok(self.place_of(directory, false, trailing))
     }
@@ -92,21 +125,21 @@ impl<S: Store> Tree<S> {
         Place { directory, name: Vec::new(), is_dot, node: Some(directory), trailing }
     }
 
-    fn walk_through(&self, directory: Key, part: &[u8], links: &mut u32) -> Result<Key, Errno> {
-        let node = self.step(directory, part)?.ok_or(Errno::ENOENT)?;
+    fn walk_through(&self, directory: Key, part: &[u8], way: &mut Way) -> Result<Key, Errno> {
+        let node = self.step(directory, part, way.top)?.ok_or(Errno::ENOENT)?;
         match self.link_target(node) {
-            Some(target) => self.walk(directory, target, true, use_link(links)?)?.existing(),
+            Some(target) => self.walk(directory, target, true, way.with_link()?)?.existing(),
             None => Ok(node),
         }
     }
 
-    fn walk_last(&self, directory: Key, part: &[u8], follow: bool, trailing: bool, links: &mut u32) -> Result<Place, Errno> {
-        let node = self.step(directory, part)?;
+    fn walk_last(&self, directory: Key, part: &[u8], follow: bool, trailing: bool, way: &mut Way) -> Result<Place, Errno> {
+        let node = self.step(directory, part, way.top)?;
         if part == b"." || part == b".." {
             return Ok(self.place_of(node.ok_or(Errno::ENOENT)?, part == b".", trailing));
         }
         if let Some(target) = node.and_then(|node| self.link_target(node)).filter(|_| follow) {
-            let mut place = self.walk(directory, target, true, use_link(links)?)?;
+            let mut place = self.walk(directory, target, true, way.with_link()?)?;
             place.trailing |= trailing;
             return Ok(place);
         }
@@ -115,9 +148,9 @@ impl<S: Store> Tree<S> {
 
     /// Returns the absolute path without `.`, `..` and symbolic links that `path` leads to, and
     /// true if the path can only mean a directory. Its last name may be absent.
-    pub fn find(&self, start: Key, path: &[u8], follow: bool) -> Result<(Vec<u8>, bool), Errno> {
-        let (path, mut links) = with_links(path);
-        let place = self.walk(start, path, follow || path.ends_with(b"/"), &mut links)?;
+    pub fn find(&self, start: impl Into<Start>, path: &[u8], follow: bool) -> Result<(Vec<u8>, bool), Errno> {
+        let (at, path, mut way) = self.way(start.into(), path);
+        let place = self.walk(at, path, follow || path.ends_with(b"/"), &mut way)?;
         let mut found = self.path_of(place.directory)?;
         if !place.name.is_empty() {
             if found.len() > 1 {
@@ -129,11 +162,12 @@ impl<S: Store> Tree<S> {
     }
 
     /// The node that one name leads to from a directory.
-    fn step(&self, directory: Key, part: &[u8]) -> Result<Option<Key>, Errno> {
+    fn step(&self, directory: Key, part: &[u8], top: Key) -> Result<Option<Key>, Errno> {
         let node = self.get(directory).ok_or(Errno::ENOENT)?;
         let NodeContent::Directory(body) = &node.body else { return Err(Errno::ENOTDIR) };
         match part {
             b"." => Ok(Some(directory)),
+            b".." if directory == top => Ok(Some(top)),
             b".." => Ok(Some(body.parent)),
             _ if part.len() > MAX_NAME => Err(Errno::ENAMETOOLONG),
             _ => {
@@ -187,18 +221,12 @@ impl<S: Store> Tree<S> {
     }
 }
 
-/// Splits a path as it came: the path itself, and the number of links that may be followed on its
-/// way.
-fn with_links(path: &[u8]) -> (&[u8], u32) {
-    match without_mark(path) {
-        (path, true) => (path, 0),
-        (path, false) => (path, MAX_LINKS),
+impl Way {
+    /// The way with one more link followed. `ELOOP`: there were too many.
+    fn with_link(&mut self) -> Result<&mut Way, Errno> {
+        self.links = self.links.checked_sub(1).ok_or(Errno::ELOOP)?;
+        Ok(self)
     }
-}
-
-fn use_link(links: &mut u32) -> Result<&mut u32, Errno> {
-    *links = links.checked_sub(1).ok_or(Errno::ELOOP)?;
-    Ok(links)
 }
 
 /// A path is not empty, not too long and has no zeros in it.

@@ -2,7 +2,7 @@
 //! seals.
 
 use super::node::{NodeContent, Node, format};
-use super::{Content, Time, Tree, open};
+use super::{Content, Start, Time, Tree, open};
 use crate::store::Store;
 use crate::table::Key;
 use nacre_proto::Errno;
@@ -15,7 +15,7 @@ const MEMORY_MODE: u32 = 0o777;
 
 impl<S: Store> Tree<S> {
     /// A regular file without a name, which `open` with `O_TMPFILE` makes in a directory.
-    pub(super) fn make_unnamed(&mut self, start: Key, path: &[u8], flags: u64, mode: u32, now: Time) -> Result<Key, Errno> {
+    pub(super) fn make_unnamed(&mut self, start: impl Into<Start>, path: &[u8], flags: u64, mode: u32, now: Time) -> Result<Key, Errno> {
         if flags & open::ACCESS == 0 || flags & open::DIRECTORY == 0 {
             return Err(Errno::EINVAL);
         }

@@ -398,3 +398,29 @@ fn a_file_has_no_name_of_others() {
     let memory = tree.make_memory(false, NOW).unwrap();
     assert_eq!(tree.own_path(memory, b"/other"), Err(Errno::EACCES));
 }
+
+#[test]
+fn another_root_is_not_left_by_paths() {
+    let mut tree = tree();
+    let root = tree.root();
+    tree.make_link(root, b"/a/f", b"/a/absolute", NOW).unwrap();
+    tree.make_link(root, b"/f", b"/a/inside", NOW).unwrap();
+    tree.make_link(root, b"../../../f", b"/a/up", NOW).unwrap();
+    let (jail, file) = (find(&tree, b"/a").unwrap(), find(&tree, b"/a/f").unwrap());
+    let start = Start { at: jail, root: Some(jail) };
+    let found = |path: &[u8]| tree.resolve(start, path, true).and_then(|place| place.existing());
+    for path in [&b"/f"[..], b"f", b"/../f", b"../../f", b"/inside", b"up", b"/./inside"] {
+        assert_eq!(found(path), Ok(file), "{path:?}");
+    }
+    assert_eq!(found(b"/a/f"), Err(Errno::ENOENT));
+    assert_eq!(found(b"absolute"), Err(Errno::ENOENT));
+    assert_eq!(found(b"/.."), Ok(jail));
+    // A path that tells where something is has a mark, and is of the tree's root.
+    assert_eq!(found(b"\0/a/f"), Ok(file));
+    assert_eq!(found(b"\0/f"), Err(Errno::ENOENT));
+    assert_eq!(tree.find(start, b"/inside", true), Ok((b"/a/f".to_vec(), false)));
+    // Who is outside of it already is not kept in.
+    let outside = Start { at: root, root: Some(jail) };
+    assert_eq!(tree.resolve(outside, b"a/f", true).and_then(|place| place.existing()), Ok(file));
+    assert_eq!(tree.resolve(outside, b"a/../..", true).and_then(|place| place.existing()), Ok(jail));
+}

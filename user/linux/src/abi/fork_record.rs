@@ -68,6 +68,8 @@ pub struct Inheritance {
     pub sets: Vec<Set>,
     /// Index of the file that is the current directory.
     pub current: Option<u64>,
+    /// Index of the file that is the directory of absolute paths, if that is not the server's root.
+    pub root: Option<u64>,
     /// Reference that stands for the process at servers where it has locked files. Absent in a
     /// fork.
     pub lock_owner: Option<u64>,
@@ -394,6 +396,7 @@ impl Inheritance {
         to.list(&self.descriptors, |to, one| to.words(&[one.number, one.file, one.close_on_exec.into()]));
         to.list(&self.sets, |to, set| set.write(to));
         to.option(self.current);
+        to.option(self.root);
         to.option(self.lock_owner);
         to.option(self.keyed);
         to.option(self.executing);
@@ -428,6 +431,7 @@ impl Inheritance {
         new.descriptors = from.list(|from| Some(Descriptor { number: from.below(MOST)?, file: from.below(files)?, close_on_exec: from.truth()? }))?;
         new.sets = from.list(|from| Set::read(from, files))?;
         new.current = from.option(files)?;
+        new.root = from.option(files)?;
         new.lock_owner = from.option(references)?;
         new.keyed = from.option(references)?;
         new.executing = from.option(references)?;

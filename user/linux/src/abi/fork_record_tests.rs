@@ -44,6 +44,7 @@ fn inheritance() -> Inheritance {
         descriptors: vec![Descriptor { number: 0, file: 0, close_on_exec: false }, Descriptor { number: 9, file: 1, close_on_exec: true }],
         sets: vec![Set { file: 1, members: vec![Member { descriptor: 4, file: 2, wanted: 1 << 31, data: 5, told: 1, changes: [6, 7], is_used: true }] }],
         current: Some(1),
+        root: Some(0),
         lock_owner: Some(3),
         keyed: Some(1),
         executing: Some(2),
@@ -57,7 +58,7 @@ fn inheritance() -> Inheritance {
 fn what_is_written_is_read() {
     let whole = inheritance();
     assert_eq!(Inheritance::from_bytes(&whole.to_bytes().unwrap(), 4), Some(whole.clone()));
-    let program = Inheritance { copy: None, current: None, ..whole };
+    let program = Inheritance { copy: None, current: None, root: None, ..whole };
     assert_eq!(Inheritance::from_bytes(&program.to_bytes().unwrap(), 4), Some(program));
 }
 

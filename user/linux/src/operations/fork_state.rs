@@ -150,11 +150,13 @@ impl ForkState {
         let kept = |reference: &Option<OwnedReference>| reference.as_ref().filter(|_| !forks).map(OwnedReference::handle);
         [self.data.lock_owner, self.data.keyed] = self.references_of([kept(&process.lock_owner), kept(&process.keyed.port)])?;
         self.data.attached = if forks { fallible::collect(process.keyed.attached.iter().map(|one| one.words()))? } else { Vec::new() };
-        self.data.current = match &process.current {
-            Some(directory) => self.file(directory)?,
-            None => None,
-        };
+        self.data.current = self.directory(&process.current)?;
+        self.data.root = self.directory(&process.root)?;
         self.add_sets()
+    }
+
+    fn directory(&mut self, directory: &Option<Rc<OpenFile>>) -> Result<Option<u64>, Errno> {
+        directory.as_ref().map_or(Ok(None), |directory| self.file(directory))
     }
 
     /// Adds what sets of files watch, as far as it is handed on.

@@ -194,6 +194,7 @@ pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) ->
     }
     data.sets.iter().try_for_each(|set| fill_set(set, &files))?;
     process.current = data.current.and_then(|number| files.get(number as usize).cloned());
+    process.root = data.root.and_then(|number| files.get(number as usize).cloned());
     process.lock_owner = data.lock_owner.map(|number| given.take(number)).transpose()?;
     process.keyed.port = data.keyed.map(|number| given.take(number)).transpose()?;
     process.executing = data.executing.map(|number| given.take(number)).transpose()?;

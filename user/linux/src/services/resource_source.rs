@@ -10,8 +10,10 @@ use nacre_sys::{OwnedReference, Reference, Region, SpanMut};
 
 /// Makes an environment for a process.
 pub struct Maker {
-    /// The root directory.
+    /// The directory that absolute paths start at.
     pub files: Reference,
+    /// The server's root directory, which has the library.
+    pub world: Reference,
     /// The directory that the program's own path starts at.
     pub current: Reference,
     /// The port of the process that it is for.
@@ -119,7 +121,10 @@ impl supply::ResourceSource for Maker {
         if let Some(library) = &self.library {
             return Ok(Loaded { image: library.image().clone(), file: Source::Known(library.clone()) });
         }
-        let Loaded { file, image } = nacre_nest::load_library(self)?;
+        let root = core::mem::replace(&mut self.files, self.world);
+        let loaded = nacre_nest::load_library(self);
+        self.files = root;
+        let Loaded { file, image } = loaded?;
         let Source::Opened(file) = file else { return Ok(Loaded { file, image }) };
         if !Library::is_small(&file, &image) {
             return Ok(Loaded { file: Source::Opened(file), image });

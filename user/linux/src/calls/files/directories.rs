@@ -239,7 +239,10 @@ fn link_target(process: &mut Process, descriptor: u64, path: u64) -> Result<Vec<
     };
     match proc::tree::in_proc(process, descriptor, &text, false) {
         None => {}
-        Some(Ok(Target::Node(node))) => return proc::tree::target_of(process, node),
+        Some(Ok(Target::Node(node))) => {
+            let target = proc::tree::target_of(process, node)?;
+            return Ok(path_of::seen(process, &target)?.unwrap_or(target));
+        }
         Some(Ok(Target::Outside(_))) => return Err(EINVAL),
         Some(Err(error)) => return Err(error),
     }
@@ -294,7 +297,8 @@ pub fn start_in(process: &mut Process, path: u64) {
 /// `getcwd(buffer, size)`: the size with its final zero.
 pub fn getcwd(process: &mut Process, frame: &mut Frame) -> Answer {
     let [buffer, size, ..] = frame.arguments();
-    let mut path = path_of::current_path(process)?;
+    let whole = path_of::current_path(process)?;
+    let mut path = path_of::seen(process, &whole)?.unwrap_or_else(|| [&b"(unreachable)"[..], &whole].concat());
     path.push(0);
     if (path.len() as u64) > size {
         return Err(ERANGE);

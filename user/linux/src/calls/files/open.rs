@@ -9,6 +9,7 @@ use crate::operations::files::named_memory;
 use crate::operations::files::named_pipe;
 use crate::operations::paths::file_status;
 use crate::operations::paths::path_resolve::{Resolved, Rules};
+use crate::operations::paths::path_of;
 use crate::operations::paths::path_start::{self, own_descriptor};
 use crate::operations::paths::path_status;
 use crate::operations::paths::permissions::{self, EXECUTE, Found, READ, WRITE};
@@ -19,6 +20,7 @@ use crate::process::Process;
 use crate::process::exchange::Place;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::proc_node::Node;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_proto::{Errno, directory, file};
 use nacre_proto::structures::Status;
@@ -63,7 +65,7 @@ fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mod
         Some(opened) => match opened? {
             Opened::Here(number) => return Ok(number),
             Opened::Descriptor(number) => return open_own(process, number, flags),
-            Opened::Outside(path) => elsewhere = Some(path),
+            Opened::Outside(path) => elsewhere = Some(path_of::seen(process, &path)?.ok_or(ENOENT)?),
         },
     }
     let path = elsewhere.as_deref().unwrap_or(path);
@@ -86,13 +88,13 @@ fn open_path(process: &mut Process, descriptor: u64, path: &[u8], flags: u32, mo
     let mode = mode & MODE & !u64::from(process.identity.umask);
     // Another thread may close the directory while this one waits for the answer.
     let base = match path.first() {
-        Some(b'/') => None,
+        Some(b'/') => process.root.clone(),
         _ if descriptor as u32 == CURRENT as u32 => process.current.clone(),
         _ => Some(process.descriptors.get(descriptor)?),
     };
     // A copy, because another thread may change or unmap what the program passed.
-    let opened_by = path.to_vec();
-    let path = &opened_by[..];
+    let owned = path.to_vec();
+    let path = &owned[..];
     let mut file = match busy_file::while_busy(process, |process| process.unlocked(|| directory::open(directory, u64::from(flags & !OWN), mode, path))) {
         Ok(opened) => {
             if let Some(parent) = parent {
@@ -106,8 +108,19 @@ fn open_path(process: &mut Process, descriptor: u64, path: &[u8], flags: u32, mo
         Err(error) => return Err(error),
     };
     file.is_null = path == b"/dev/null" && file.mode.get() & S_IFMT == S_IFCHR;
-    *file.opened_by.borrow_mut() = Some((base, opened_by));
+    *file.opened_by.borrow_mut() = Some(opened_by(base, owned));
     process.open(file, flags & O_CLOEXEC != 0)
+}
+
+/// Returns the path that a file was opened by, and its base. A path from another root is relative
+/// to that.
+fn opened_by(base: Option<Rc<OpenFile>>, path: Vec<u8>) -> (Option<Rc<OpenFile>>, Vec<u8>) {
+    let start = path.iter().position(|byte| *byte != b'/').unwrap_or(path.len());
+    match base {
+        Some(base) if start == path.len() => (Some(base), b".".to_vec()),
+        Some(base) => (Some(base), path[start..].to_vec()),
+        None => (None, path),
+    }
 }
 
 /// Checks that modes let the user open a place. Returns the directory if the call makes a file in
@@ -160,7 +173,10 @@ fn open_own(process: &mut Process, number: u64, flags: u32) -> Answer {
             None => match proc::open::open_in_proc(process, CURRENT, &path, flags) {
                 Some(Ok(Opened::Here(number))) => Ok(number),
                 Some(Err(error)) => Err(error),
-                _ => open_path(process, CURRENT, &path, flags & !(O_CREAT | O_NOFOLLOW), 0),
+                _ => match path_of::seen(process, &path)? {
+                    Some(path) => open_path(process, CURRENT, &path, flags & !(O_CREAT | O_NOFOLLOW), 0),
+                    None => Err(ENOENT),
+                },
             },
         };
     }

@@ -1,13 +1,15 @@
-//! What only the superuser may do and nobody can do here: others are told that they may not
-//! (`EPERM`), as on Linux; the superuser is told that it is not there (`ENOSYS`).
+//! What only the superuser may do. Others are told that they may not (`EPERM`), as on Linux; of
+//! what nobody can do here, the superuser is told that it is not there (`ENOSYS`).
 
 use crate::abi::errno::{Answer, EINVAL, ENOSYS, ENOTDIR, EPERM, Errno};
-use crate::abi::file_flags::CURRENT;
+use crate::abi::file_flags::{CURRENT, O_DIRECTORY, O_PATH};
 use crate::abi::registers::Frame;
 use crate::operations::paths::path_status;
 use crate::operations::paths::permissions::{self, EXECUTE, S_IFMT};
 use crate::process::Process;
 use crate::state::capabilities::SYSTEM;
+use crate::state::files::open_file::{Kind, OpenFile};
+use alloc::rc::Rc;
 use nacre_proto::structures::Status;
 
 /// `CAP_SYS_MODULE`.
@@ -102,7 +104,8 @@ fn refuse_at(process: &mut Process, path: u64, number: usize) -> Answer {
     refuse(process, number, SYSTEM)
 }
 
-/// `chroot(path)`: a directory, which the user may search.
+/// `chroot(path)`: a directory, which the user may search. Paths that begin in it do not lead out
+/// of it.
 pub fn chroot(process: &mut Process, frame: &mut Frame) -> Answer {
     const S_IFDIR: u64 = 0o040000;
     let status = look_at(process, frame.arguments()[0])?;
@@ -110,7 +113,13 @@ pub fn chroot(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(ENOTDIR);
     }
     permissions::check_mode(process, &status, EXECUTE)?;
-    refuse(process, 161, ROOTS)
+    if !process.identity.may(ROOTS) {
+        return Err(EPERM);
+    }
+    let place = process.place(CURRENT, frame.arguments()[0])?;
+    let rooted = process.ask_at(place, |directory, path| nacre_proto::directory::root(directory, path))?.directory;
+    process.root = Some(Rc::new(OpenFile::new(Kind::Remote(rooted), status.mode as u32, O_PATH | O_DIRECTORY)));
+    Ok(0)
 }
 
 /// `mount(source, target, type, flags, data)`.

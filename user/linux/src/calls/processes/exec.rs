@@ -54,8 +54,10 @@ struct Command {
     opened: Option<(OwnedReference, u64)>,
     /// Keeps others from writing the file.
     hold: Option<OwnedReference>,
-    /// The directory that the path starts at.
+    /// The directory that the path starts at, if it is relative.
     directory: Reference,
+    /// The directory that it starts at if it is absolute.
+    root: Reference,
     /// The file's own path, if it is not that.
     place: Option<Vec<u8>>,
 }
@@ -103,14 +105,18 @@ impl Command {
         arguments.push(self.path);
         arguments.extend(self.arguments.into_iter().skip(1));
         let directory = if path.starts_with(b"/") { root } else { current };
-        Ok(Command { path, arguments, environment: self.environment, opened: None, hold: None, directory, place: None })
+        Ok(Command { path, arguments, environment: self.environment, opened: None, hold: None, directory, root, place: None })
     }
 
     /// The absolute path of the file, with links in it; nothing if it is too long to be told.
     fn absolute(&self, process: &mut Process) -> Result<Vec<u8>, Errno> {
         let path = self.place.as_ref().unwrap_or(&self.path);
         let mut whole = Vec::new();
-        if !path.starts_with(b"/") {
+        if path.starts_with(b"/") {
+            if self.place.is_none() && self.root != process.services.files()? {
+                whole = path_of::path_of(self.root)?;
+            }
+        } else {
             let is_current = self.directory == process.current_directory()?;
             whole = if is_current { path_of::current_path(process)? } else { path_of::path_of(self.directory)? };
             whole.push(b'/');
@@ -122,11 +128,10 @@ impl Command {
     /// Opens the file, unless a descriptor names it, and keeps others from writing it. Its mode and
     /// a reference of the caller's.
     fn open(&mut self, process: &mut Process) -> Result<(OwnedReference, u64), Errno> {
-        let files = process.services.files()?;
         let (opened, mode) = match self.opened.take() {
             Some(opened) => opened,
             None => {
-                let directory = if self.path.starts_with(b"/") { files } else { self.directory };
+                let directory = if self.path.starts_with(b"/") { self.root } else { self.directory };
                 open_with_mode(directory, &self.path).map_err(|refusal| match refusal {
                     // It may be the way to it that is not there.
                     SpawnError::NotFound => why_not_found(directory, &self.path),
@@ -192,7 +197,10 @@ fn named(process: &mut Process, descriptor: u64, path: &'static [u8], flags: u64
     let own = if path.is_empty() { Some(Ok(descriptor)) } else { own_descriptor(path) };
     let (path, directory) = match own {
         Some(number) => return of_descriptor(process, number?),
-        None if is_own_executable(path) => (process.executable.clone(), process.current_directory()?),
+        None if is_own_executable(path) => {
+            let (path, directory, root) = (process.executable.clone(), process.current_directory()?, process.services.files()?);
+            return Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: None, hold: None, directory, root, place: None });
+        }
         None => {
             let directory = path_start::directory(process, descriptor, path)?;
             permissions::check_place(process, Place { directory, path }, true, EXECUTE)?;
@@ -202,7 +210,8 @@ fn named(process: &mut Process, descriptor: u64, path: &'static [u8], flags: u64
             (path.to_vec(), directory)
         }
     };
-    Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: None, hold: None, directory, place: None })
+    let root = process.root_directory()?;
+    Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: None, hold: None, directory, root, place: None })
 }
 
 /// The file of a descriptor, by the path that scripts know it by; if it is open as a path alone, by
@@ -214,19 +223,20 @@ fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
     }
     let status = file_status::of_file(process, &file)?;
     permissions::check_mode(process, &status, EXECUTE)?;
+    let root = process.services.files()?;
     let opened_by = file.opened_by.borrow().clone().filter(|_| file.flags.get() & O_PATH != 0);
     if let Some((base, path)) = opened_by {
         let directory = match base {
             Some(base) => base.reference()?,
-            None if path.starts_with(b"/") => process.services.files()?,
+            None if path.starts_with(b"/") => root,
             None => process.current_directory()?,
         };
-        return Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: None, hold: None, directory, place: None });
+        return Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: None, hold: None, directory, root, place: None });
     }
     let reference = OwnedReference::copy_of(file.reference()?, REFERENCE_USE)?;
     let place = proc::tree::path_opened(&file)?;
     let path = alloc::format!("/dev/fd/{}", number as u32).into_bytes();
-    Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: Some((reference, status.mode)), hold: None, directory: process.services.files()?, place })
+    Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: Some((reference, status.mode)), hold: None, directory: root, root, place })
 }
 
 /// Runs a command, or the interpreter of a script, in a process that has the name `called` from
@@ -235,7 +245,7 @@ fn run(process: &mut Process, frame: &mut Frame, mut command: Command, called: [
     let mut legacy = ForkState::of(process)?;
     legacy.data.name = called;
     legacy.data.owner = owner_as(process, [None; 2]);
-    let files = process.services.files()?;
+    let (world, files) = (process.services.files()?, process.root_directory()?);
     let (mut depth, mut owners) = (0, [None; 2]);
     let (mut stays, mut has_files) = (process.threads.is_first_alone(), false);
     while depth < DEPTH {
@@ -247,6 +257,7 @@ fn run(process: &mut Process, frame: &mut Frame, mut command: Command, called: [
         let opened = Some(command.open(process)?);
         let mut maker = Maker {
             files,
+            world,
             current: command.directory,
             port: Reference::PARENT,
             opened,

@@ -193,7 +193,7 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
     let bytes = legacy.data.to_bytes()?;
     let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &legacy.areas };
     let files = process.services.files()?;
-    let mut maker = Maker { files, current: files, port, opened: None, owners: [None; 2], found: [None; 2], is_linker: true, library: process.library.take() };
+    let mut maker = Maker { files, world: files, current: files, port, opened: None, owners: [None; 2], found: [None; 2], is_linker: true, library: process.library.take() };
     let sizes = Sizes { pool_pages: process.memory.tables.for_child(), ..Sizes::default() };
     let child = nacre_nest::fork(&mut maker, &heritage, sizes, Ports { parent: port, keeper: Reference::NONE });
     process.library = maker.library;

@@ -93,7 +93,7 @@ impl Process {
         {
             return resolve_here(self, descriptor, path, found?, rules).map(|()| Resolved::AsItIs);
         }
-        let from = if is_absolute { self.services.files()? } else { path_start::directory(self, descriptor, b".")? };
+        let from = if is_absolute { self.root_directory()? } else { path_start::directory(self, descriptor, b".")? };
         let start = if is_absolute { Vec::from(b"/") } else { Vec::new() };
         let mut walk = Walk { from, done: start, rest: Vec::new(), links: 0 };
         walk.push(path);

@@ -22,7 +22,7 @@ impl Process {
 /// The directory that `path` starts at if it is used with `descriptor`.
 pub fn directory(process: &mut Process, descriptor: u64, path: &[u8]) -> Result<Reference, Errno> {
     if path.first() == Some(&b'/') {
-        return process.services.files();
+        return process.root_directory();
     }
     if descriptor as i32 == AT_FDCWD {
         return process.current_directory();

@@ -88,7 +88,7 @@ pub fn check_mode(process: &Process, status: &Status, wanted: u64) -> Result<(),
 
 /// Walks a path as the user; what is at its end.
 pub fn walk_as(process: &mut Process, from: Reference, path: &[u8], follow: bool, who: Who) -> Result<Found, Errno> {
-    let root = process.services.files()?;
+    let root = process.root_directory()?;
     let mut walk = Walk { from, done: Vec::new(), rest: Vec::new(), links: 0 };
     if path.first() == Some(&b'/') {
         (walk.from, walk.done) = (root, Vec::from(b"/"));

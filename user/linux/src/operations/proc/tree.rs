@@ -191,6 +191,10 @@ pub fn target_of(process: &mut Process, link: Node) -> Result<Vec<u8>, Errno> {
         Node::Own => Ok(format!("{own}").into_bytes()),
         Node::OwnThread => Ok(format!("{own}/task/{}", process.me().number).into_bytes()),
         Node::Link(target) => Ok(target.as_bytes().to_vec()),
+        Node::Place(pid, "root") if pid == own => match process.root.clone() {
+            Some(root) => path_of::path_of(root.reference()?),
+            None => Ok(b"/".to_vec()),
+        },
         Node::Place(_, "root") => Ok(b"/".to_vec()),
         Node::Place(pid, "exe") if pid == own => {
             let path = process.executable.clone();
