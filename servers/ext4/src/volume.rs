@@ -165,6 +165,11 @@ impl<D: Disk> Volume<D> {
         Ok(self.core.cache.into_disk())
     }
 
+    /// Returns the disk as it is: what was not committed is lost, as by a loss of power.
+    pub fn into_disk(self) -> D {
+        self.core.cache.into_disk()
+    }
+
     /// Writes into the disk's superblock whether the volume is in use.
     fn mark(&mut self, is_used: bool) -> Result<(), Errno> {
         let (block, place) = self.core.geometry.superblock();

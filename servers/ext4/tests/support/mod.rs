@@ -1,6 +1,8 @@
 //! A disk in memory, and e2fsprogs that judge it.
 #![allow(dead_code)]
 
+pub mod model;
+
 use nacre_ext4::{Disk, Errno, Options, Time, Volume};
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
