@@ -113,6 +113,7 @@ pub fn prove(policy: &Policy, of: Type, name: &[u8], cannot: impl Fn(u32) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
     use nacre_proto::{file, terminal};
 
     fn opens(rules: &str, of: Type, name: &str) -> bool {
@@ -131,6 +132,9 @@ mod tests {
     fn all_is_open_only_if_all_is_allowed() {
         for of in [Type::Process, Type::Channels, Type::Directory, Type::Pool, Type::Clock, Type::End, Type::Queue] {
             assert!(opens("allow *", of, "x") && !opens("allow *\ndeny file.write /etc/*\ndeny clock.read\ndeny segment.wait\ndeny parent.find", of, "x"), "{of:?}");
+        }
+        for protocol in PROTOCOLS {
+            assert!(!opens(&format!("allow *\ndeny {}.*", protocol.name), Type::Process, "parent"), "a process finds {}", protocol.name);
         }
         assert!(!opens("allow *\ndeny file.write /etc/*", Type::Process, "parent"), "a process finds files");
         assert!(!opens("allow *\ndeny file.write /etc/*", Type::End, "channels"), "a socket brings anything");

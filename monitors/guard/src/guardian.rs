@@ -236,6 +236,7 @@ impl Guardian {
             b"channels" => self.pass_all(asked, Type::Channels, CHANNELS),
             b"network" => self.pass_all(asked, Type::Channels, NETWORK),
             b"control" => self.pass_all(asked, Type::Control, b"control"),
+            b"nic" => self.pass_all(asked, Type::Nic, b"nic"),
             b"process" => self.pass(asked, (Type::Process, PARENT, Kind::Parent), |_| false),
             _ => UNKNOWN,
         }

@@ -3,7 +3,7 @@
 //! A declaration says of each reference who may keep it and where it comes from. Monitors that
 //! attenuate decide by that what crosses. A reference without a kind does not compile.
 
-use crate::{channel, clock, control, dataspace, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
+use crate::{channel, clock, control, dataspace, directory, file, keyed, mailbox, memory, nic, parent, process, segment, terminal};
 use nacre_abi::Rights;
 
 /// Kind of a reference in a message.
@@ -76,6 +76,8 @@ pub enum Type {
     Clock,
     /// The service of commands, or a seat there.
     Control,
+    /// A network card.
+    Nic,
     /// A process, which is its program's parent.
     Process,
     /// An owner of locks, which takes no calls.
@@ -109,6 +111,7 @@ impl Type {
             Type::Channels => &[channel::NUMBER, keyed::NUMBER, mailbox::NUMBER],
             Type::Clock => &[clock::NUMBER],
             Type::Control => &[control::NUMBER],
+            Type::Nic => &[nic::NUMBER],
             Type::Process => &[parent::NUMBER, process::NUMBER],
             Type::Owner | Type::Port | Type::Opened | Type::Stream | Type::Service | Type::Any => &[],
         }
@@ -119,7 +122,7 @@ impl Type {
         match self {
             Type::Opened => &[Type::File, Type::Terminal, Type::Directory],
             Type::Stream | Type::Any => &[Type::File, Type::Terminal, Type::Directory, Type::End, Type::Queue],
-            Type::Service => &[Type::Directory, Type::Pool, Type::Process, Type::Clock, Type::Channels, Type::Control],
+            Type::Service => &[Type::Directory, Type::Pool, Type::Process, Type::Clock, Type::Channels, Type::Control, Type::Nic],
             _ => &[],
         }
     }
@@ -149,4 +152,56 @@ pub mod names {
     pub use super::Ref::*;
     pub use super::Type::*;
     pub use super::{ANY_RIGHTS, CODE, CONTENTS, DATA, READABLE};
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PROTOCOLS;
+    use crate::flags::{self, SERVICES};
+    use alloc::vec::Vec;
+
+    /// Type of the object that the parent finds for the service with this number.
+    fn of_service(number: u64) -> Option<Type> {
+        Some(match number {
+            flags::SERVICE_FILES => Type::Directory,
+            flags::SERVICE_MEMORY | flags::SERVICE_OBJECTS => Type::Pool,
+            flags::SERVICE_PROCESS => Type::Process,
+            flags::SERVICE_CLOCK => Type::Clock,
+            flags::SERVICE_CHANNELS | flags::SERVICE_NETWORK => Type::Channels,
+            flags::SERVICE_CONTROL => Type::Control,
+            flags::SERVICE_NIC => Type::Nic,
+            _ => return None,
+        })
+    }
+
+    #[test]
+    fn every_service_is_a_member() {
+        for service in SERVICES {
+            let of = of_service(service.value);
+            assert!(of.is_some_and(|of| Type::Service.members().contains(&of)), "{}: {of:?}", service.name);
+        }
+    }
+
+    #[test]
+    fn every_protocol_is_reached_from_a_process() {
+        let (mut reached, mut ahead) = (Vec::new(), Vec::from([Type::Process]));
+        while let Some(of) = ahead.pop() {
+            if reached.contains(&of) {
+                continue;
+            }
+            reached.push(of);
+            ahead.extend(of.members());
+            for operation in PROTOCOLS.iter().filter(|one| of.protocols().contains(&one.number)).flat_map(|one| one.operations) {
+                let brought = operation.references_out.iter().map(|(_, kind)| *kind).chain(operation.more_out.iter().map(|(_, kind, _)| *kind));
+                ahead.extend(brought.filter_map(|kind| match kind {
+                    Ref::Own(of) | Ref::Found(of) => Some(of),
+                    _ => None,
+                }));
+            }
+        }
+        for protocol in PROTOCOLS {
+            assert!(reached.iter().any(|of| of.protocols().contains(&protocol.number)), "{}", protocol.name);
+        }
+    }
 }
