@@ -49,6 +49,14 @@ pub struct Asking<'a> {
     pub given: Option<(Reference, &'a Tag)>,
 }
 
+/// Returns the subject of a path, by a policy that decides alike on all paths. It begins with a
+/// slash: a file may have the name of an object that is none, as `unnamed` or `stream:1`.
+fn any_path(path: &[u8]) -> Vec<u8> {
+    let path = without_mark(path).0;
+    let slash: &[u8] = if path.starts_with(b"/") { b"" } else { b"/" };
+    [slash, path].concat()
+}
+
 /// The path that is meant by `path`, used from a directory.
 fn resolve(original: Reference, subject: &Subject, path: &[u8], end: End) -> Result<Vec<u8>, Errno> {
     if subject.kind != Kind::Directory {
@@ -166,7 +174,7 @@ impl Asking<'_> {
 
     fn path(&mut self, policy: &Policy) -> Result<Vec<u8>, Errno> {
         if !policy.depends_on_paths() {
-            return if self.subject.kind == Kind::Directory { Ok(self.bytes.clone()) } else { Err(Errno::ENOTDIR) };
+            return if self.subject.kind == Kind::Directory { Ok(any_path(&self.bytes)) } else { Err(Errno::ENOTDIR) };
         }
         let resolved = match resolve(self.original, self.subject, &self.bytes, self.end()) {
             // A directory that was removed has no path any more, and is still there for those who
@@ -217,7 +225,8 @@ impl Asking<'_> {
             return Err(Errno::ENOTDIR);
         }
         if !policy.depends_on_paths() {
-            return Ok(AccessRequest { needs: vec![(label, first.clone())], subject: first, forbidden: false });
+            let subject = any_path(&first);
+            return Ok(AccessRequest { needs: vec![(label, subject.clone())], subject, forbidden: false });
         }
         if label == directory::symbolic_link::LABEL {
             let name = resolve(self.original, self.subject, &second, End::Name)?;
@@ -240,5 +249,37 @@ impl Asking<'_> {
         }
         let forbidden = !policy.treats_alike(&old, &new, may_move_directory);
         Ok(AccessRequest { needs: vec![(label, old.clone()), (label, new)], subject: old, forbidden })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nacre_proto::client::words;
+    use nacre_proto::describe;
+
+    /// Returns the permission for a path at a directory, by rules that name no path.
+    fn asked(rules: &str, label: u32, some: [u64; 2], bytes: &[u8]) -> (AccessRequest, bool) {
+        let mut policy = Policy::default();
+        policy.add_file(rules).unwrap();
+        let directory = Subject { name: b"/".to_vec(), kind: Kind::Directory, is_strange: false };
+        let mut words = words(some);
+        let operation = describe(label).unwrap();
+        let mut asking = Asking { operation, words: &mut words, bytes: bytes.to_vec(), subject: &directory, reached: None, original: Reference::NONE, given: None };
+        let request = asking.case(&policy).unwrap();
+        let allowed = request.needs.iter().all(|(label, subject)| policy.decide(*label, subject).allowed);
+        (request, allowed)
+    }
+
+    #[test]
+    fn a_file_is_not_the_object_that_has_its_name() {
+        let rules = "allow console\nallow memory\nallow read\nallow channel:outside\nallow listen";
+        for name in [&b"stream:x.sh"[..], b"\0stream:x.sh", b"unnamed", b"channels", b"channels:outside", b"network", b"process:own"] {
+            let (request, allowed) = asked(rules, directory::open::LABEL, [O_WRONLY | O_CREAT, 0o644], name);
+            assert!(!allowed && request.subject.starts_with(b"/"), "{:?}", request.needs);
+            assert!(asked(rules, directory::open::LABEL, [O_RDONLY, 0], name).1, "{name:?}");
+        }
+        let (request, allowed) = asked("allow console\nallow file.*\nallow directory.rename stream:*", directory::rename::LABEL, [0, 8], b"stream:1/x");
+        assert!(!allowed && request.subject == b"/stream:1");
     }
 }
