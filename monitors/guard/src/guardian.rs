@@ -7,6 +7,7 @@ use crate::claims::{self, Claimant};
 use crate::closure::{self, Proof};
 use crate::peer::{PATIENCE, Peer};
 use crate::policy::{Decision, Policy, rule_for};
+use crate::processes::Processes;
 use crate::reach::{self, Made};
 use crate::network;
 use crate::subject::{CHANNELS, Kind, MEMORY, NETWORK, PARENT, SEGMENT, Subject, Tag, UNNAMED, tag};
@@ -49,8 +50,10 @@ pub struct Guardian {
     pub audit: Option<Audit>,
     /// Name of the program, in messages about it.
     pub name: String,
-    /// The child's own processes, terminals and keyed objects.
+    /// The child's own keyed objects.
     pub made: Lock<Made>,
+    /// The child's own processes.
+    pub processes: Lock<Processes>,
     /// The call that was denied last, and its subject.
     pub denied: Lock<Option<(u32, Vec<u8>)>>,
     /// Number of calls that were denied.
@@ -146,15 +149,25 @@ impl Guardian {
         text
     }
 
+    /// The subject of a request that reaches beyond its object; `None`: it does not.
+    fn reached(&self, label: u32, words: &[u64; 6], has_bytes: bool) -> Option<&'static [u8]> {
+        if label >> 16 != process::NUMBER {
+            return self.made.lock().subject(label, words, has_bytes);
+        }
+        let processes = *self.processes.lock();
+        Some(processes.subject(label, words, &|pid| processes.parent(pid)))
+    }
+
     /// Returns the permission that a request needs. The request then names what was judged.
     fn case(&self, letter: &mut InterposedRequest<'_, Tag>) -> Result<AccessRequest, Errno> {
-        self.made.lock().correct(letter.label, &mut letter.words)?;
+        let processes = *self.processes.lock();
+        processes.correct(letter.label, &mut letter.words)?;
         let subject = letter.seen.tag.as_deref().ok_or(Errno::EACCES)?;
         let operation: &'static Operation = describe(letter.label).ok_or(Errno::EACCES)?;
         let bytes = letter.bytes();
         let reached = match network::subject(&subject.name, letter.label, &letter.words, &bytes) {
             Some(reached) => Some(reached),
-            None => self.made.lock().subject(letter.label, &letter.words, !bytes.is_empty()).map(<[u8]>::to_vec),
+            None => self.reached(letter.label, &letter.words, !bytes.is_empty()).map(<[u8]>::to_vec),
         };
         let given = letter.references().first().copied().zip(letter.tags().first().and_then(Option::as_ref));
         let mut words = letter.words;
@@ -324,7 +337,7 @@ impl Interposer for Guardian {
             None => return Err(Errno::EACCES),
         };
         let is_parent = subject.kind == Kind::Parent;
-        let reached = if subject.name == NETWORK { None } else { self.made.lock().subject(label, words, false) };
+        let reached = if subject.name == NETWORK { None } else { self.reached(label, words, false) };
         let is_strange = subject.name == NETWORK && network::reaches_others(label);
         let name = if is_strange { network::STRANGE } else { reached.unwrap_or(&subject.name) };
         let may_lock = !reach::locks_alone(label, words) || self.policy.decide(file::write::LABEL, name).allowed;
@@ -340,15 +353,15 @@ impl Interposer for Guardian {
     }
 
     fn is_process(&self, port: Reference, pid: u64) {
-        let mut made = self.made.lock();
-        made.add_process(pid);
+        let mut processes = Processes { first: Some((port, pid)), ..Processes::default() };
         if !self.policy.reaches_other_processes() {
             // Where the manager tells no user, all are the superuser.
-            let user = process::look(port, pid, &mut [0; MAX_COMMAND][..]).map_or([0; 2], |reply| [reply.user, reply.effective]);
-            made.claimant = Some(Claimant { pid, users: user });
+            let users = process::look(port, pid, &mut [0; MAX_COMMAND][..]).map_or([0; 2], |reply| [reply.user, reply.effective]);
+            processes.claimant = Some(Claimant { pid, users });
+            // A manager that knows no domains lets the guard judge by who descends from whom.
+            processes.has_domain = process::domain(port).is_ok();
         }
-        // A manager that knows no domains lets the guard judge by numbers.
-        made.has_domain = !self.policy.reaches_other_processes() && process::domain(port).is_ok();
+        *self.processes.lock() = processes;
     }
 
     fn sent(&self, _: &ProxyInfo<Tag>, _: Arrival) -> ReferenceRule<Tag, Proof> {

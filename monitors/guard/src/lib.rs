@@ -17,5 +17,6 @@ pub mod paths;
 pub mod pattern;
 pub mod peer;
 pub mod policy;
+pub mod processes;
 pub mod reach;
 pub mod subject;

@@ -2,14 +2,11 @@
 //! sockets, terminals and keyed objects. The guard notes what the child makes, and a rule about the
 //! child's own things allows nothing else.
 
-use crate::claims::Claimant;
 use crate::subject::{CHANNELS, CHANNELS_OUTSIDE, PROCESS_OUTSIDE, PROCESS_OWN};
 use alloc::collections::BTreeSet;
 use nacre_proto::flags::{KEYED_MEMORY, KEYED_MESSAGES, KEYED_SEMAPHORES, LOCK_TEST, LOCK_WRITE};
-use nacre_proto::{Errno, channel, file, keyed, mailbox, process};
+use nacre_proto::{channel, file, keyed, mailbox, process};
 
-/// Class of numbers of processes.
-const PROCESS: u64 = 16;
 /// Greatest number of things that are noted. What the child makes beyond counts as somebody else's.
 const MOST: usize = 1 << 16;
 
@@ -38,15 +35,10 @@ pub fn locks_alone(label: u32, words: &[u64; 6]) -> bool {
     (label == file::lock::LABEL || label == file::lock_owned::LABEL) && words[0] == LOCK_WRITE && words[1] & LOCK_TEST == 0
 }
 
-/// Objects that the child has made, by class and number.
+/// Keyed objects that the child has made, by class and number.
 #[derive(Debug, Default)]
 pub struct Made {
     numbers: BTreeSet<(u64, u64)>,
-    /// The manager shows the child its own processes alone.
-    pub has_domain: bool,
-    /// Identity that the child may claim. `None` where rules let it reach other processes, or where
-    /// there are no processes.
-    pub claimant: Option<Claimant>,
 }
 
 impl Made {
@@ -60,23 +52,9 @@ impl Made {
         }
     }
 
-    /// Corrects who the child says that it is. `EPERM`: it asks to be a user that it may not be.
-    pub fn correct(&self, label: u32, words: &mut [u64; 6]) -> Result<(), Errno> {
-        match &self.claimant {
-            Some(claimant) => claimant.correct(label, words, |pid| self.has(PROCESS, pid)),
-            None => Ok(()),
-        }
-    }
-
-    /// The child has this process.
-    pub fn add_process(&mut self, number: u64) {
-        self.add(PROCESS, number);
-    }
-
     /// Notes what a request has made, or removed, by its answer.
     pub fn note(&mut self, label: u32, asked: [u64; 2], answered: &[u64; 6]) {
         match label {
-            process::create::LABEL => self.add_process(answered[0]),
             keyed::get::LABEL if asked[1] == 0 => self.add(asked[0], answered[0]),
             keyed::get_memory::LABEL if asked[0] == 0 => self.add(KEYED_MEMORY, answered[0]),
             keyed::remove::LABEL => {
@@ -90,7 +68,6 @@ impl Made {
     /// requests.
     pub fn subject(&self, label: u32, words: &[u64; 6], has_bytes: bool) -> Option<&'static [u8]> {
         let (own, outside, is_own) = match label >> 16 {
-            process::NUMBER => (PROCESS_OWN, PROCESS_OUTSIDE, self.is_own_process(label, words)),
             channel::NUMBER => (CHANNELS, CHANNELS_OUTSIDE, self.is_own_channel(label, words, has_bytes)),
             keyed::NUMBER => (CHANNELS, CHANNELS_OUTSIDE, self.is_own_keyed(label, words)),
             // Queues are found by names.
@@ -98,20 +75,6 @@ impl Made {
             _ => return None,
         };
         Some(if is_own { own } else { outside })
-    }
-
-    fn is_own_process(&self, label: u32, words: &[u64; 6]) -> bool {
-        use process::*;
-        let named = match label {
-            numbers::LABEL | look::LABEL | ask::LABEL | ask_file::LABEL | group_set::LABEL | released::LABEL => words[0],
-            priority::LABEL | priority_set::LABEL if words[0] == 0 => words[1],
-            // A signal to a thread names no process, or its own.
-            kill::LABEL if words[0] != 0 => words[0],
-            kill::LABEL | list::LABEL | priority::LABEL | priority_set::LABEL | system_name_set::LABEL => return self.has_domain && label != system_name_set::LABEL,
-            foreground_set::LABEL | terminal_acquire::LABEL | terminal_leave::LABEL | terminal_check::LABEL | terminal_owner::LABEL => return self.has_domain,
-            _ => return true,
-        };
-        self.has_domain || named == 0 || self.has(PROCESS, named)
     }
 
     fn is_own_channel(&self, label: u32, words: &[u64; 6], has_bytes: bool) -> bool {
@@ -155,14 +118,6 @@ mod tests {
     fn what_the_child_made_is_its_own() {
         let mut made = Made::default();
         let subject = |made: &Made, label, some: [u64; 2]| made.subject(label, &words(some), false).unwrap();
-        assert_eq!(subject(&made, process::kill::LABEL, [7, 0]), PROCESS_OUTSIDE);
-        assert_eq!(subject(&made, process::ask::LABEL, [7, 0]), PROCESS_OUTSIDE);
-        assert_eq!(subject(&made, process::ask::LABEL, [0, 0]), PROCESS_OWN);
-        made.note(process::create::LABEL, [17, 0], &words([7]));
-        assert_eq!(subject(&made, process::kill::LABEL, [7, 0]), PROCESS_OWN);
-        for group in [0, 7u64.wrapping_neg(), u64::MAX] {
-            assert_eq!(subject(&made, process::kill::LABEL, [group, 0]), PROCESS_OUTSIDE, "{group:#x}");
-        }
         assert_eq!(subject(&made, keyed::state::LABEL, [1, 5]), CHANNELS_OUTSIDE);
         made.note(keyed::get::LABEL, [KEYED_SEMAPHORES, 0], &words([5]));
         made.note(keyed::get::LABEL, [KEYED_SEMAPHORES, 9], &words([6]));
@@ -186,15 +141,12 @@ mod tests {
 
     #[test]
     fn what_can_be_needed_is_declared() {
-        let (made, mut domain) = (Made::default(), Made::default());
-        domain.has_domain = true;
+        let made = Made::default();
         for operation in PROTOCOLS.iter().flat_map(|protocol| protocol.operations) {
-            for made in [&made, &domain] {
-                let subjects = [false, true].map(|has_bytes| made.subject(operation.label, &[9; 6], has_bytes));
-                let most = needs_at_most(operation.label);
-                for subject in subjects.into_iter().flatten().filter(|subject| *subject != CHANNELS) {
-                    assert!(most.iter().any(|need| need.subject == Some(subject)), "{}.{}", operation.protocol, operation.name);
-                }
+            let subjects = [false, true].map(|has_bytes| made.subject(operation.label, &[9; 6], has_bytes));
+            let most = needs_at_most(operation.label);
+            for subject in subjects.into_iter().flatten().filter(|subject| *subject != CHANNELS) {
+                assert!(most.iter().any(|need| need.subject == Some(subject)), "{}.{}", operation.protocol, operation.name);
             }
         }
     }
