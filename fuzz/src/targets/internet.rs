@@ -5,6 +5,7 @@ use nacre_channel::hub::outside::Interface;
 use nacre_channel::hub::{Hub, Sending};
 use nacre_channel::queue::ReceiveRequest;
 use nacre_guard::network;
+use nacre_guard::subject::{Kind, NETWORK, Subject};
 use nacre_internet::Stack;
 use nacre_proto::channel::{INTERNET, InternetName};
 use nacre_proto::flags::{SOCK_DGRAM, SOCK_STREAM};
@@ -100,7 +101,8 @@ fn use_socket(hub: &mut Hub<()>, ends: &mut Vec<u64>, choices: &mut Bytes<'_>) {
 /// A machine on a wire that says what it likes.
 pub fn internet(bytes: &[u8]) {
     frames(bytes).for_each(|frame| assert!(frame.is_none_or(|frame| frame.len() <= bytes.len())));
-    let _ = network::subject(b"network", nacre_proto::channel::bind::LABEL, &[3; 6], bytes);
+    let service = Subject { name: NETWORK.to_vec(), kind: Kind::Service, is_strange: false };
+    let _ = network::subject(&service, nacre_proto::channel::bind::LABEL, &[3; 6], bytes);
     let mut choices = Bytes(bytes);
     let mut hub: Hub<()> = Hub::default();
     let way = Interface { address: OWN, prefix: 24, gateway: Some(PEER), card: [2, 0, 0, 0, 0, 1], packet: 1500 };

@@ -3,7 +3,7 @@
 
 use crate::policy::Policy;
 use crate::reach;
-use crate::subject::{CHANNELS, MEMORY, NETWORK, SEGMENT, UNNAMED};
+use crate::subject::{CHANNELS, CHANNELS_OUTSIDE, MEMORY, NETWORK, SEGMENT, UNNAMED};
 use alloc::vec::Vec;
 use nacre_proto::{PROTOCOLS, dataspace, directory};
 use nacre_proto::describe::Operation;
@@ -77,24 +77,25 @@ impl<'a> Search<'a> {
         let fixed = operation.references_out.iter().map(|(_, kind)| *kind);
         let brought = fixed.chain(operation.more_out.iter().map(|(_, kind, _)| *kind));
         brought.into_iter().all(|kind| match kind {
-            Ref::Own(of) | Ref::Found(of) => self.is_open(of, subject(of, on), &|_| false),
+            Ref::Own(of) | Ref::Found(of) => subjects(of, on).into_iter().all(|on| self.is_open(of, on, &|_| false)),
             _ => true,
         })
     }
 }
 
-/// Name of what an operation on `on` brings.
-fn subject<'a>(of: Type, on: On<'a>) -> On<'a> {
+/// Names that an object of this type may have which an operation on `on` brings.
+fn subjects<'a>(of: Type, on: On<'a>) -> [On<'a>; 2] {
+    let always = |on| [on; 2];
     match of {
-        Type::Segment | Type::Hold => On::Name(SEGMENT),
-        Type::Pool => On::Name(MEMORY),
-        Type::Unnamed => On::Name(UNNAMED),
-        Type::Keyed | Type::End | Type::Queue | Type::Channels if on == On::Network => On::Network,
+        Type::Segment | Type::Hold => always(On::Name(SEGMENT)),
+        Type::Pool => always(On::Name(MEMORY)),
+        Type::Unnamed => always(On::Name(UNNAMED)),
+        Type::Keyed | Type::End | Type::Queue | Type::Channels if on == On::Network => always(On::Network),
         // Whoever asks a parent may be given those of the internet.
-        Type::Channels if on == On::All => On::Network,
-        Type::Keyed | Type::End | Type::Queue | Type::Channels => On::Name(CHANNELS),
-        Type::Watcher | Type::Owner | Type::Port => on,
-        _ => On::All,
+        Type::Channels if on == On::All => always(On::Network),
+        Type::Keyed | Type::End | Type::Queue | Type::Channels => [On::Name(CHANNELS), On::Name(CHANNELS_OUTSIDE)],
+        Type::Watcher | Type::Owner | Type::Port => always(on),
+        _ => always(On::All),
     }
 }
 
@@ -152,6 +153,17 @@ mod tests {
                     assert!(!opens(rules, of, name), "{rules} opens {of:?} {name}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_service_is_open_only_with_what_is_found_there() {
+        assert!(opens("allow *\ndeny file.write /etc/*", Type::Keyed, "channels"), "brings memory without a name");
+        let service = "allow channel.*\nallow keyed.*\nallow mailbox.*\nallow file.*\nallow terminal.*\nallow segment.*\nallow directory.*\nallow dataspace.*\nallow memory.*";
+        assert!(opens(service, Type::Channels, "channels"));
+        for (of, rule) in [(Type::Channels, "deny file.write channels:outside"), (Type::End, "deny file.write channels:outside"), (Type::End, "deny file.read stream:1")] {
+            let name = if rule.contains("stream") { "stream:1" } else { "channels" };
+            assert!(!opens(&format!("{service}\n{rule}"), of, name), "{rule}");
         }
     }
 

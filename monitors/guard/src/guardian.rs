@@ -10,7 +10,7 @@ use crate::policy::{Decision, Policy, rule_for};
 use crate::processes::Processes;
 use crate::reach::{self, Made};
 use crate::network;
-use crate::subject::{CHANNELS, Kind, MEMORY, NETWORK, PARENT, SEGMENT, Subject, Tag, UNNAMED, tag};
+use crate::subject::{CHANNELS, CHANNELS_OUTSIDE, Kind, MEMORY, NETWORK, PARENT, SEGMENT, Subject, Tag, UNNAMED, tag};
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -150,9 +150,9 @@ impl Guardian {
     }
 
     /// The subject of a request that reaches beyond its object; `None`: it does not.
-    fn reached(&self, label: u32, words: &[u64; 6], has_bytes: bool) -> Option<&'static [u8]> {
+    fn reached(&self, object: &Subject, label: u32, words: &[u64; 6], has_bytes: bool) -> Option<&'static [u8]> {
         if label >> 16 != process::NUMBER {
-            return self.made.lock().subject(label, words, has_bytes);
+            return self.made.lock().subject(object, label, words, has_bytes);
         }
         let processes = *self.processes.lock();
         Some(processes.subject(label, words, &|pid| processes.parent(pid)))
@@ -165,9 +165,9 @@ impl Guardian {
         let subject = letter.seen.tag.as_deref().ok_or(Errno::EACCES)?;
         let operation: &'static Operation = describe(letter.label).ok_or(Errno::EACCES)?;
         let bytes = letter.bytes();
-        let reached = match network::subject(&subject.name, letter.label, &letter.words, &bytes) {
+        let reached = match network::subject(subject, letter.label, &letter.words, &bytes) {
             Some(reached) => Some(reached),
-            None => self.reached(letter.label, &letter.words, !bytes.is_empty()).map(<[u8]>::to_vec),
+            None => self.reached(subject, letter.label, &letter.words, !bytes.is_empty()).map(<[u8]>::to_vec),
         };
         let given = letter.references().first().copied().zip(letter.tags().first().and_then(Option::as_ref));
         let mut words = letter.words;
@@ -246,8 +246,8 @@ impl Guardian {
             b"files" => self.pass(asked, (Type::Directory, b"/", Kind::Directory), |_| false),
             b"memory" | b"objects" => self.pool(asked, reference),
             b"clock" => self.pass_all(asked, Type::Clock, b"clock"),
-            b"channels" => self.pass_all(asked, Type::Channels, CHANNELS),
-            b"network" => self.pass_all(asked, Type::Channels, NETWORK),
+            b"channels" => self.pass(asked, (Type::Channels, CHANNELS, Kind::Service), |_| false),
+            b"network" => self.pass(asked, (Type::Channels, NETWORK, Kind::Service), |_| false),
             b"control" => self.pass_all(asked, Type::Control, b"control"),
             b"nic" => self.pass_all(asked, Type::Nic, b"nic"),
             b"process" => self.pass(asked, (Type::Process, PARENT, Kind::Parent), |_| false),
@@ -287,7 +287,8 @@ impl Guardian {
             S_IFREG if is_stream => self.pass_all(asked, Type::Queue, &asked.subject),
             S_IFCHR | S_IFIFO | S_IFSOCK if is_stream => self.pass_all(asked, Type::End, &asked.subject),
             S_IFREG if of == Type::Unnamed => self.pass_all(asked, Type::Unnamed, UNNAMED),
-            S_IFIFO | S_IFSOCK => self.pass_all(asked, Type::End, CHANNELS),
+            // It is no proxy, so it is of others.
+            S_IFIFO | S_IFSOCK => self.pass_all(asked, Type::End, CHANNELS_OUTSIDE),
             _ => UNKNOWN,
         }
     }
@@ -300,8 +301,9 @@ impl Guardian {
             Type::Segment | Type::Hold => self.pass_all(asked, of, SEGMENT),
             Type::Pool => self.pass_all(asked, of, MEMORY),
             Type::Unnamed => self.pass_all(asked, of, UNNAMED),
-            Type::Channels | Type::End if asked.subject == NETWORK => self.pass_all(asked, of, NETWORK),
-            Type::Keyed | Type::End | Type::Queue => self.pass_all(asked, of, CHANNELS),
+            Type::Channels if asked.subject == NETWORK => self.pass(asked, (of, NETWORK, Kind::Service), |_| false),
+            Type::End if asked.subject == NETWORK => self.pass_all(asked, of, NETWORK),
+            Type::Keyed | Type::End | Type::Queue => self.pass_all(asked, of, reach::brought(&asked.subject)),
             Type::Process => self.pass(asked, (of, PARENT, Kind::Parent), |_| false),
             // Their originals go to their servers alone, which look at them.
             Type::Watcher | Type::Owner => ReferenceRule::Proxy(tag(&asked.subject, Kind::Plain)),
@@ -337,15 +339,19 @@ impl Interposer for Guardian {
             None => return Err(Errno::EACCES),
         };
         let is_parent = subject.kind == Kind::Parent;
-        let reached = if subject.name == NETWORK { None } else { self.reached(label, words, false) };
-        let is_strange = subject.name == NETWORK && network::reaches_others(label);
+        let is_network = subject.name == NETWORK;
+        let reached = if is_network { None } else { self.reached(subject, label, words, false) };
+        let is_strange = is_network && network::reaches_others(subject, label);
         let name = if is_strange { network::STRANGE } else { reached.unwrap_or(&subject.name) };
-        let may_lock = !reach::locks_alone(label, words) || self.policy.decide(file::write::LABEL, name).allowed;
         if label == parent::exit::LABEL && is_parent {
             self.explain(words[0]);
             return Ok(());
         }
-        if may_lock && self.policy.decide(label, name).allowed { Ok(()) } else { Err(self.deny(label, name)) }
+        let also = reach::needs(subject, label, words, false).iter().map(|need| (need.label.unwrap_or(label), need.subject.unwrap_or(name)));
+        match core::iter::once((label, name)).chain(also).find(|(label, name)| !self.policy.decide(*label, name).allowed) {
+            None => Ok(()),
+            Some((label, name)) => Err(self.deny(label, name)),
+        }
     }
 
     fn reads_answer(label: u32) -> bool {

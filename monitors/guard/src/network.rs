@@ -1,17 +1,18 @@
 //! Addresses of the internet as subjects of rules: `tcp 10.0.2.2:80`, `udp :53`; any address is
 //! written as none.
 
-use crate::subject::NETWORK;
+use crate::reach::names_terminal;
+use crate::subject::{NETWORK, Subject};
 use alloc::format;
 use alloc::vec::Vec;
-use nacre_proto::channel::{InternetName, bind, connect, fifo, send, terminal_open, terminal_set_mode, terminal_set_owner, terminal_set_times, terminal_status};
+use nacre_proto::channel::{InternetName, bind, connect, fifo, send};
 use nacre_proto::flags::SOCK_STREAM;
 
 /// Subject of a name that is no address.
 pub const STRANGE: &[u8] = b"address";
 
-fn address(name: &[u8]) -> Vec<u8> {
-    let Some(InternetName { kind, address, port, .. }) = InternetName::read(name) else { return STRANGE.to_vec() };
+fn shown(name: InternetName) -> Vec<u8> {
+    let InternetName { kind, address, port, .. } = name;
     let protocol = if u64::from(kind) == SOCK_STREAM { "tcp" } else { "udp" };
     match address {
         InternetName::ANY => format!("{protocol} :{port}"),
@@ -20,27 +21,42 @@ fn address(name: &[u8]) -> Vec<u8> {
     .into_bytes()
 }
 
+fn address(name: &[u8]) -> Vec<u8> {
+    InternetName::read(name).map_or(STRANGE.to_vec(), shown)
+}
+
 /// Returns true for requests to the service that find what others made there and that is no socket.
-pub fn reaches_others(label: u32) -> bool {
-    [fifo::LABEL, terminal_open::LABEL, terminal_status::LABEL, terminal_set_mode::LABEL, terminal_set_owner::LABEL, terminal_set_times::LABEL].contains(&label)
+pub fn reaches_others(object: &Subject, label: u32) -> bool {
+    label == fifo::LABEL || names_terminal(object, label)
+}
+
+/// The name that a request connects or sends to; `None`: it names none.
+fn receiver<'a>(label: u32, words: &[u64; 6], bytes: &'a [u8]) -> Option<&'a [u8]> {
+    match label {
+        connect::LABEL if !bytes.is_empty() => Some(bytes),
+        send::LABEL if words[1] != 0 => Some(part(words[1], bytes).map_or(&[], |(name, _)| name)),
+        _ => None,
+    }
+}
+
+fn part(size: u64, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    bytes.split_at_checked(usize::try_from(size).ok()?)
 }
 
 /// The subject of a request to the service `network` or to what the child has there; `None`: it
 /// goes to another object.
-pub fn subject(object: &[u8], label: u32, words: &[u64; 6], bytes: &[u8]) -> Option<Vec<u8>> {
-    if object != NETWORK {
+pub fn subject(object: &Subject, label: u32, words: &[u64; 6], bytes: &[u8]) -> Option<Vec<u8>> {
+    if object.name != NETWORK {
         return None;
     }
-    if reaches_others(label) {
+    if reaches_others(object, label) {
         return Some(STRANGE.to_vec());
     }
-    let part = |size: u64| usize::try_from(size).ok().and_then(|size| bytes.split_at_checked(size));
-    Some(match label {
-        connect::LABEL if !bytes.is_empty() => address(bytes),
+    Some(match receiver(label, words, bytes) {
+        Some(name) => address(name),
         // The name stands behind the key; the server refuses one that does not agree with it.
-        bind::LABEL => part(words[0]).map_or(STRANGE.to_vec(), |(_, name)| address(name)),
-        send::LABEL if words[1] != 0 => part(words[1]).map_or(STRANGE.to_vec(), |(name, _)| address(name)),
-        _ => NETWORK.to_vec(),
+        None if label == bind::LABEL => part(words[0], bytes).map_or(STRANGE.to_vec(), |(_, name)| address(name)),
+        None => NETWORK.to_vec(),
     })
 }
 
@@ -48,12 +64,21 @@ pub fn subject(object: &[u8], label: u32, words: &[u64; 6], bytes: &[u8]) -> Opt
 mod tests {
     use super::*;
     use crate::policy::Policy;
-    use nacre_proto::channel::{INTERNET, listen, socket};
+    use crate::subject::Kind;
+    use nacre_proto::channel::{INTERNET, listen, socket, terminal_facts};
     use nacre_proto::client::words;
     use nacre_proto::file;
 
     fn name(kind: u8, address: [u8; 4], port: u16) -> Vec<u8> {
         InternetName { version: INTERNET, kind, address, port }.bytes()
+    }
+
+    fn network(kind: Kind) -> Subject {
+        Subject { name: NETWORK.to_vec(), kind, is_strange: false }
+    }
+
+    fn subject(label: u32, words: &[u64; 6], bytes: &[u8]) -> Option<Vec<u8>> {
+        super::subject(&network(Kind::Plain), label, words, bytes)
     }
 
     fn allows(rules: &[&str], label: u32, some: [u64; 2], bytes: &[u8]) -> bool {
@@ -62,19 +87,22 @@ mod tests {
             let (way, rule) = rule.split_once(' ').unwrap();
             policy.add(way == "allow", rule).unwrap();
         }
-        policy.decide(label, &subject(NETWORK, label, &words(some), bytes).unwrap()).allowed
+        policy.decide(label, &subject(label, &words(some), bytes).unwrap()).allowed
     }
 
     #[test]
     fn addresses_are_subjects() {
         let host = name(1, [10, 0, 2, 2], 80);
-        assert_eq!(subject(NETWORK, connect::LABEL, &[0; 6], &host).as_deref(), Some(&b"tcp 10.0.2.2:80"[..]));
-        assert_eq!(subject(NETWORK, connect::LABEL, &[0; 6], b"/path").as_deref(), Some(STRANGE));
-        assert_eq!(subject(NETWORK, bind::LABEL, &words([8]), &[&host[..], &name(2, [0; 4], 53)].concat()).as_deref(), Some(&b"udp :53"[..]));
-        assert_eq!(subject(NETWORK, bind::LABEL, &words([99]), &host).as_deref(), Some(STRANGE));
-        assert_eq!(subject(NETWORK, send::LABEL, &words([0, 8]), &[&host[..], b"data"].concat()).as_deref(), Some(&b"tcp 10.0.2.2:80"[..]));
-        assert_eq!(subject(NETWORK, send::LABEL, &[0; 6], b"data").as_deref(), Some(NETWORK));
-        assert_eq!(subject(b"channels", connect::LABEL, &[0; 6], &host), None);
+        assert_eq!(subject(connect::LABEL, &[0; 6], &host).as_deref(), Some(&b"tcp 10.0.2.2:80"[..]));
+        assert_eq!(subject(connect::LABEL, &[0; 6], b"/path").as_deref(), Some(STRANGE));
+        assert_eq!(subject(bind::LABEL, &words([8]), &[&host[..], &name(2, [0; 4], 53)].concat()).as_deref(), Some(&b"udp :53"[..]));
+        assert_eq!(subject(bind::LABEL, &words([99]), &host).as_deref(), Some(STRANGE));
+        assert_eq!(subject(send::LABEL, &words([0, 8]), &[&host[..], b"data"].concat()).as_deref(), Some(&b"tcp 10.0.2.2:80"[..]));
+        assert_eq!(subject(send::LABEL, &[0; 6], b"data").as_deref(), Some(NETWORK));
+        let channels = Subject { name: b"channels".to_vec(), kind: Kind::Service, is_strange: false };
+        assert_eq!(super::subject(&channels, connect::LABEL, &[0; 6], &host), None);
+        assert_eq!(super::subject(&network(Kind::Service), terminal_facts::LABEL, &[0; 6], &[]).as_deref(), Some(STRANGE));
+        assert_eq!(subject(terminal_facts::LABEL, &[0; 6], &[]).as_deref(), Some(NETWORK), "a socket is no terminal");
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub enum Kind {
     Parent,
     /// A directory: paths lead on from it.
     Directory,
+    /// The service of channels, or that of the internet. Its requests say what they are about.
+    Service,
     /// A port of the manager's that servers notify. The child hands it to a terminal, whose server
     /// keeps the proxy.
     Notified,
@@ -47,6 +49,13 @@ pub struct Subject {
     pub kind: Kind,
     /// Somebody outside handed it to the child, so that its server may be anybody.
     pub is_strange: bool,
+}
+
+impl Subject {
+    /// Returns true for an initial stream that is no directory.
+    pub fn is_stream(&self) -> bool {
+        self.name.starts_with(b"stream:")
+    }
 }
 
 /// Note on a proxy. A port without a note may be asked nothing.
