@@ -103,6 +103,7 @@ pub fn internet(bytes: &[u8]) {
     frames(bytes).for_each(|frame| assert!(frame.is_none_or(|frame| frame.len() <= bytes.len())));
     let service = Subject { name: NETWORK.to_vec(), kind: Kind::Service, is_strange: false };
     let _ = network::subject(&service, nacre_proto::channel::bind::LABEL, &[3; 6], bytes);
+    let _ = network::alias(&service, nacre_proto::channel::send::LABEL, &[3; 6], bytes, Some(OWN));
     let mut choices = Bytes(bytes);
     let mut hub: Hub<()> = Hub::default();
     let way = Interface { address: OWN, prefix: 24, gateway: Some(PEER), card: [2, 0, 0, 0, 0, 1], packet: 1500 };

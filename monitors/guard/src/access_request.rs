@@ -43,6 +43,8 @@ pub struct Asking<'a> {
     pub subject: &'a Subject,
     /// Subject, if the request is about more than its object.
     pub reached: Option<Vec<u8>>,
+    /// Another name of that subject, which must be allowed as well.
+    pub alias: Option<Vec<u8>>,
     /// The object itself.
     pub original: Reference,
     /// Reference that came with the request, and its tag.
@@ -192,6 +194,7 @@ impl Asking<'_> {
         let flags = self.flags();
         let mut needs = vec![(self.operation.label, subject.to_vec())];
         let is_read_whole = [file::map::LABEL, file::execute::LABEL, file::hand_out::LABEL].contains(&self.operation.label);
+        needs.extend(self.alias.clone().map(|alias| (self.operation.label, alias)));
         let also = reach::needs(self.subject, self.operation.label, self.words, !self.bytes.is_empty());
         needs.extend(also.iter().map(|need| (need.label.unwrap_or(self.operation.label), need.subject.unwrap_or(subject).to_vec())));
         let (mut reads, mut writes) = (is_read_whole, false);
@@ -267,7 +270,7 @@ mod tests {
         let directory = Subject { name: b"/".to_vec(), kind: Kind::Directory, is_strange: false };
         let mut words = words(some);
         let operation = describe(label).unwrap();
-        let mut asking = Asking { operation, words: &mut words, bytes: bytes.to_vec(), subject: &directory, reached: None, original: Reference::NONE, given: None };
+        let mut asking = Asking { operation, words: &mut words, bytes: bytes.to_vec(), subject: &directory, reached: None, alias: None, original: Reference::NONE, given: None };
         let request = asking.case(&policy).unwrap();
         let allowed = request.needs.iter().all(|(label, subject)| policy.decide(*label, subject).allowed);
         (request, allowed)

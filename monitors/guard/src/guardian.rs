@@ -26,7 +26,7 @@ use nacre_proto::describe::Operation;
 use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, POOL_NAMELESS, S_IFCHR, S_IFDIR, S_IFIFO, S_IFREG, S_IFSOCK};
 use nacre_proto::reference::{Ref, Type};
 use nacre_proto::dataspace::identify;
-use nacre_proto::{Errno, describe, directory, file, keyed, memory, parent, process, terminal};
+use nacre_proto::{Errno, channel, describe, directory, file, keyed, memory, parent, process, terminal};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_sys::Reference;
 use nacre_sys::ipc::Received;
@@ -54,6 +54,8 @@ pub struct Guardian {
     pub made: Lock<Made>,
     /// The child's own processes.
     pub processes: Lock<Processes>,
+    /// Address of the machine outside, if there is a network.
+    pub own_address: Lock<Option<[u8; 4]>>,
     /// The call that was denied last, and its subject.
     pub denied: Lock<Option<(u32, Vec<u8>)>>,
     /// Number of calls that were denied.
@@ -169,9 +171,11 @@ impl Guardian {
             Some(reached) => Some(reached),
             None => self.reached(subject, letter.label, &letter.words, !bytes.is_empty()).map(<[u8]>::to_vec),
         };
+        let own = *self.own_address.lock();
+        let alias = network::alias(subject, letter.label, &letter.words, &bytes, own);
         let given = letter.references().first().copied().zip(letter.tags().first().and_then(Option::as_ref));
         let mut words = letter.words;
-        let mut asking = Asking { operation, words: &mut words, bytes, subject, reached, original: letter.original, given };
+        let mut asking = Asking { operation, words: &mut words, bytes, subject, reached, alias, original: letter.original, given };
         let case = asking.case(&self.policy)?;
         let bytes = asking.bytes;
         letter.words = words;
@@ -247,7 +251,11 @@ impl Guardian {
             b"memory" | b"objects" => self.pool(asked, reference),
             b"clock" => self.pass_all(asked, Type::Clock, b"clock"),
             b"channels" => self.pass(asked, (Type::Channels, CHANNELS, Kind::Service), |_| false),
-            b"network" => self.pass(asked, (Type::Channels, NETWORK, Kind::Service), |_| false),
+            b"network" => {
+                let own = channel::interface(reference).ok().and_then(|card| card.address.to_le_bytes().first_chunk().copied());
+                *self.own_address.lock() = own;
+                self.pass(asked, (Type::Channels, NETWORK, Kind::Service), |_| false)
+            }
             b"control" => self.pass_all(asked, Type::Control, b"control"),
             b"nic" => self.pass_all(asked, Type::Nic, b"nic"),
             b"process" => self.pass(asked, (Type::Process, PARENT, Kind::Parent), |_| false),

@@ -60,6 +60,14 @@ pub fn subject(object: &Subject, label: u32, words: &[u64; 6], bytes: &[u8]) -> 
     })
 }
 
+/// The address of the machine for itself, by which a request reaches what it also reaches by the
+/// address that it names. `own` is the machine's address outside.
+pub fn alias(object: &Subject, label: u32, words: &[u64; 6], bytes: &[u8], own: Option<[u8; 4]>) -> Option<Vec<u8>> {
+    let name = receiver(label, words, bytes).filter(|_| object.name == NETWORK)?;
+    let name = InternetName::read(name).filter(|name| name.is_of_machine() || Some(name.address) == own)?;
+    Some(shown(InternetName { address: InternetName::LOOPBACK, ..name }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,6 +76,9 @@ mod tests {
     use nacre_proto::channel::{INTERNET, listen, socket, terminal_facts};
     use nacre_proto::client::words;
     use nacre_proto::file;
+
+    /// Address of the machine outside.
+    const OWN: [u8; 4] = [10, 0, 2, 15];
 
     fn name(kind: u8, address: [u8; 4], port: u16) -> Vec<u8> {
         InternetName { version: INTERNET, kind, address, port }.bytes()
@@ -87,7 +98,9 @@ mod tests {
             let (way, rule) = rule.split_once(' ').unwrap();
             policy.add(way == "allow", rule).unwrap();
         }
-        policy.decide(label, &subject(label, &words(some), bytes).unwrap()).allowed
+        let subject = subject(label, &words(some), bytes).into_iter();
+        let alias = alias(&network(Kind::Plain), label, &words(some), bytes, Some(OWN));
+        subject.chain(alias).all(|subject| policy.decide(label, &subject).allowed)
     }
 
     #[test]
@@ -120,6 +133,18 @@ mod tests {
         assert!(allows(&rules, listen::LABEL, [0; 2], &[]) && !allows(&rules, connect::LABEL, [0; 2], &host));
         let rules = ["allow connect", "deny connect tcp 10.0.2.2:*"];
         assert!(!allows(&rules, connect::LABEL, [0; 2], &host) && allows(&rules, connect::LABEL, [0; 2], &other));
+    }
+
+    #[test]
+    fn the_machine_has_several_addresses_and_is_one() {
+        let rules = ["allow connect", "deny connect tcp 127.0.0.1:*", "deny connect udp 127.0.0.1:53"];
+        for address in [InternetName::LOOPBACK, InternetName::ANY, [127, 8, 8, 8], OWN] {
+            assert!(!allows(&rules, connect::LABEL, [0; 2], &name(1, address, 80)), "{address:?}");
+            assert!(!allows(&rules, send::LABEL, [0, 8], &name(2, address, 53)) && allows(&rules, send::LABEL, [0, 8], &name(2, address, 54)), "{address:?}");
+        }
+        assert!(allows(&rules, connect::LABEL, [0; 2], &name(1, [10, 0, 2, 2], 80)), "the host is another machine");
+        let rules = ["allow connect tcp 10.0.2.15:*"];
+        assert!(!allows(&rules, connect::LABEL, [0; 2], &name(1, OWN, 80)), "127.0.0.1 is not allowed");
     }
 
     #[test]
