@@ -327,6 +327,26 @@ fn a_name_of_another_kind_leads_nowhere() {
 }
 
 #[test]
+fn nobody_reaches_many_at_once() {
+    let mut wire = Wire::new(4);
+    for of_many in [[255; 4], address(255), [224, 0, 0, 1], [239, 1, 2, 3]] {
+        for kind in [SOCK_STREAM, SOCK_DGRAM] {
+            let key = wire.socket(0, kind, 40_000, InternetName::ANY);
+            assert_eq!(wire.hub(0).connect(key, &name(kind, of_many, 67), [0; 3]), Err(Errno::ENETUNREACH), "{of_many:?}");
+            wire.hub(0).close(key);
+        }
+        let key = wire.socket(0, SOCK_DGRAM, 40_000, InternetName::ANY);
+        let sending = Sending { to: name(SOCK_DGRAM, of_many, 67), data: b"x".to_vec(), ..Sending::default() };
+        assert_eq!(wire.hub(0).send(key, &sending, &mut alloc::vec::Vec::new()), Err(Errno::ENETUNREACH), "{of_many:?}");
+        wire.hub(0).close(key);
+    }
+    wire.run(8);
+    assert_eq!(wire.sent, 0);
+    let key = wire.socket(0, SOCK_STREAM, 40_000, InternetName::ANY);
+    assert_eq!(wire.hub(0).connect(key, &name(SOCK_STREAM, [10, 0, 3, 255], 80), [0; 3]), Ok(false), "of another wire nothing is known");
+}
+
+#[test]
 fn what_is_for_the_machine_alone_is_not_found_by_its_address_outside() {
     let mut wire = Wire::new(16);
     let listener = wire.socket(0, SOCK_STREAM, 80, InternetName::LOOPBACK);

@@ -55,6 +55,19 @@ pub struct Interface {
     pub packet: u64,
 }
 
+impl Interface {
+    /// Returns true for an address by which several machines are reached: a multicast or broadcast
+    /// one.
+    fn is_of_many(&self, address: [u8; 4]) -> bool {
+        const MULTICAST: core::ops::RangeInclusive<u8> = 224..=239;
+        let hosts = u32::MAX.checked_shr(self.prefix.into()).unwrap_or(0);
+        let wire = u32::from_be_bytes(self.address) | hosts;
+        // A wire with two addresses has none for all.
+        let is_wire = self.prefix < 31 && u32::from_be_bytes(address) == wire;
+        is_wire || MULTICAST.contains(&address[0]) || address == [255; 4]
+    }
+}
+
 /// The outside, as far as it is known, and what is to go there.
 #[derive(Debug, Default)]
 pub(super) struct Outside {
@@ -79,12 +92,15 @@ impl<R> Hub<R> {
     }
 
     /// The name under which a socket of ours is found; `None`: it is one of the outside.
-    /// `ENETUNREACH`: there is no outside.
+    /// `ENETUNREACH`: there is no outside, or several machines have the address. QEMU's network
+    /// takes a datagram to all for one to the host itself, which nobody who judges addresses could
+    /// know.
     pub(super) fn local_name(&self, name: &[u8]) -> Result<Option<Vec<u8>>, Errno> {
         let Some(parts) = InternetName::read(name).filter(|parts| !parts.is_of_machine()) else { return Ok(Some(name.to_vec())) };
         match self.outside.own {
             None => Err(Errno::ENETUNREACH),
             Some(own) if own == parts.address => Ok(Some(InternetName { address: InternetName::LOOPBACK, ..parts }.bytes())),
+            Some(_) if self.outside.interface.is_some_and(|interface| interface.is_of_many(parts.address)) => Err(Errno::ENETUNREACH),
             // Whoever takes part in both versions is asked for where the one version has nobody.
             Some(_) if parts.version == INTERNET_BOTH => Err(Errno::ECONNREFUSED),
             Some(_) if parts.version == INTERNET_6 => Err(Errno::ENETUNREACH),

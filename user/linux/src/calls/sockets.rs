@@ -8,6 +8,7 @@ use crate::abi::errno::{Answer, EAGAIN, ECONNREFUSED, EINPROGRESS, EINTR, EINVAL
 use crate::abi::file_flags::{O_CLOEXEC, O_NONBLOCK};
 use crate::abi::poll_events::POLLIN;
 use crate::abi::registers::Frame;
+use crate::operations::sockets::interfaces;
 use crate::operations::sockets::socket_limits;
 use crate::operations::sockets::socket_names::{self, name, socket_at};
 use crate::process::Process;
@@ -186,7 +187,7 @@ pub fn connect(process: &mut Process, frame: &mut Frame) -> Answer {
     let begun = match done {
         Ok(_) => Begun::Made,
         Err(error @ ECONNREFUSED) => Begun::Failed(error),
-        Err(error) => return Err(error),
+        Err(error) => return Err(interfaces::error_of(process, &file, &key, error)),
     };
     if socket.family.is_internet() && !socket.has_messages() && file.is_nonblocking() {
         file.options.set(options.with(Some(begun)));

@@ -1,11 +1,14 @@
 //! The machine's network interfaces: the loopback and, if there is one, the network card. What
 //! `ioctl` tells of them is made here (Linux: netdevice(7)).
 
-use crate::abi::errno::{Answer, ENODEV, ENOTTY, EPERM};
+use crate::abi::errno::{Answer, ENODEV, ENOTTY, EPERM, Errno};
+use crate::abi::socket_flags::SO_BROADCAST;
 use crate::process::Process;
+use crate::state::files::open_file::OpenFile;
 use crate::state::files::socket_family::{AF_INET, LOOPBACK};
 use alloc::vec::Vec;
-use nacre_proto::channel;
+use nacre_proto::channel::{self, InternetName};
+use nacre_proto::flags::SOCK_DGRAM;
 
 /// An interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +83,18 @@ pub fn all(process: &mut Process) -> Vec<Interface> {
         Interface { name: b"eth0\0", index: 2, hardware: 1, card: [a, b, c, d, e, f], flags: RUNNING | REACHES, largest, address: four(found.address), prefix, gateway }
     }));
     all
+}
+
+/// Returns the error of a call that connects or sends datagrams to a name. Linux says `EACCES` of a
+/// broadcast address, which no network here takes, if the program has not set `SO_BROADCAST`.
+pub fn error_of(process: &mut Process, file: &OpenFile, name: &[u8], error: Errno) -> Errno {
+    let receiver = InternetName::read(name).filter(|name| u64::from(name.kind) == SOCK_DGRAM);
+    let (Some(receiver), Errno::ENETUNREACH) = (receiver, error) else { return error };
+    if file.options.get().switch(SO_BROADCAST) == Some(1) {
+        return error;
+    }
+    let is_broadcast = |card: &Interface| !card.is_loopback() && (receiver.address == [255; 4] || receiver.address == card.broadcast());
+    if all(process).iter().any(is_broadcast) { Errno::EACCES } else { error }
 }
 
 const GET_NAME: u32 = 0x8910;

@@ -104,7 +104,9 @@ fn send_by_messages(process: &mut Process, file: &OpenFile, socket: Socket, data
 fn send_message(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sending, signature: channel::Outgoing) -> Answer {
     let sent = send_parts(process, file, data, sending, signature);
     let other = Socket::of(file).filter(|_| sent == Err(Errno::ECONNREFUSED)).and_then(|socket| socket_names::in_both(socket, &sending.to));
-    let Some(to) = other else { return sent.map(|count| count as u64) };
+    let Some(to) = other else {
+        return sent.map(|count| count as u64).map_err(|error| interfaces::error_of(process, file, &sending.to, error));
+    };
     let again = Sending { to, beside: Outgoing { files: sending.beside.files.clone(), credentials: sending.beside.credentials }, flags: sending.flags };
     match send_parts(process, file, data, &again, signature) {
         Err(Errno::ECONNREFUSED) => Ok(data.len() as u64),
