@@ -122,6 +122,7 @@ impl Asking<'_> {
         match self.operation.label {
             directory::open::LABEL => flags & O_NOFOLLOW == 0 && flags & (O_CREAT | O_EXCL) != O_CREAT | O_EXCL,
             directory::link::LABEL => flags & AT_SYMLINK_FOLLOW != 0,
+            directory::root::LABEL => true,
             directory::status_at::LABEL
             | directory::find::LABEL
             | directory::set_mode_at::LABEL
@@ -274,6 +275,15 @@ mod tests {
         let request = asking.case(&policy).unwrap();
         let allowed = request.needs.iter().all(|(label, subject)| policy.decide(*label, subject).allowed);
         (request, allowed)
+    }
+
+    #[test]
+    fn links_are_followed_as_the_server_would() {
+        let directory = Subject { name: b"/".to_vec(), kind: Kind::Directory, is_strange: false };
+        let end = |label| Asking { operation: describe(label).unwrap(), words: &mut [0; 6], bytes: b"x".to_vec(), subject: &directory, reached: None, alias: None, original: Reference::NONE, given: None }.end();
+        assert_eq!([directory::open::LABEL, directory::root::LABEL, directory::find::LABEL].map(end), [End::Followed; 3]);
+        assert_eq!([directory::read_link::LABEL, directory::link::LABEL].map(end), [End::Kept; 2]);
+        assert_eq!([directory::remove::LABEL, directory::make_node::LABEL].map(end), [End::Name; 2]);
     }
 
     #[test]
