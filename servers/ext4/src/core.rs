@@ -25,12 +25,21 @@ pub struct Freed {
     pub is_logged: bool,
 }
 
+impl Freed {
+    /// Returns the number of blocks that the journal must not bring back.
+    fn revoked(&self) -> usize {
+        if self.is_logged { self.count as usize } else { 0 }
+    }
+}
+
 /// State of a mounted volume below its files.
 pub struct Core<D> {
     pub cache: Cache<D>,
     pub geometry: Geometry,
     /// Blocks that the running transaction has set free.
     pub freed: Vec<Freed>,
+    /// Number of blocks of `freed` that the journal may have.
+    pub revoked: usize,
     /// Length of `freed` before the running operation.
     pub freed_before: usize,
     /// Bits of `freed` in the bitmap of each group that has any.
@@ -50,19 +59,21 @@ impl<D: Disk> Core<D> {
         self.cache.take_back();
         for freed in self.freed.split_off(self.freed_before) {
             self.set_busy(&freed, false);
+            self.revoked -= freed.revoked();
         }
     }
 
     /// Gives the blocks free that the transaction which is now committed has set free.
     pub fn committed(&mut self) {
         self.freed.clear();
-        self.freed_before = 0;
+        (self.freed_before, self.revoked) = (0, 0);
         self.busy.clear();
     }
 
     /// Notes blocks, all of one group, that have been set free.
     pub fn note_freed(&mut self, freed: Freed) {
         self.set_busy(&freed, true);
+        self.revoked += freed.revoked();
         self.freed.push(freed);
     }
 

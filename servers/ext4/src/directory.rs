@@ -15,6 +15,10 @@ use block::{MAX_NAME, TAIL, needs};
 use index::Way;
 use nacre_machine_9p::Errno;
 
+/// Largest number of blocks of a directory: as many as an index can lead to, and not so many that
+/// a search goes on for minutes.
+const MAX_BLOCKS: u64 = 1 << 18;
+
 /// Place of an entry in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -69,7 +73,7 @@ impl<D: Disk> Core<D> {
     /// Returns the number of blocks of a directory.
     fn directory_blocks(&self, inode: &Inode) -> Result<u32, Errno> {
         let blocks = inode.size() / self.geometry.block_size as u64;
-        let is_right = blocks > 0 && blocks <= self.geometry.blocks;
+        let is_right = blocks > 0 && blocks <= self.geometry.blocks.min(MAX_BLOCKS);
         u32::try_from(blocks).ok().filter(|_| is_right).ok_or(errno::CORRUPT)
     }
 

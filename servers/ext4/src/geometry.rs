@@ -39,6 +39,7 @@ pub mod read_only {
     pub const DIR_NLINK: u32 = 0x20;
     pub const EXTRA_SIZE: u32 = 0x40;
     pub const CHECKSUMS: u32 = 0x400;
+    pub const CLUSTERS: u32 = 0x200;
     pub const KNOWN: u32 =
         SPARSE_SUPER | LARGE_FILE | HUGE_FILE | GROUP_CHECKSUMS | DIR_NLINK | EXTRA_SIZE | CHECKSUMS;
 }
@@ -144,6 +145,9 @@ impl Geometry {
         }
         if word(at::INCOMPATIBLE) & incompatible::FILE_TYPE == 0 {
             return Err(MountError::Missing("filetype"));
+        }
+        if word(at::READ_ONLY) & read_only::CLUSTERS != 0 {
+            return Err(MountError::Missing("plain blocks: bigalloc is not known"));
         }
         if word(at::BLOCK_SIZE_LOG) > 5 {
             return Err(MountError::Missing("a block size of at most 32 KiB"));

@@ -10,6 +10,8 @@ use nacre_machine_9p::Errno;
 
 /// Earliest time of deletion: a smaller number would look like an inode of the list.
 const EARLIEST: u32 = 0x5000_0000;
+/// Number of files of the list that a search goes through.
+const MAX_STEPS: u32 = 1 << 20;
 /// Marks a block of attributes, its number of owners and its checksum.
 const ATTRIBUTES_MAGIC: u32 = 0xea02_0000;
 const OWNERS: usize = 4;
@@ -40,7 +42,7 @@ impl<D: Disk> Core<D> {
             inode.set_deleted(0);
             return self.set_first_orphan(next);
         }
-        let mut steps = self.geometry.inodes;
+        let mut steps = self.geometry.inodes.min(MAX_STEPS);
         while number != 0 && steps > 0 {
             let mut other = self.inode(number)?;
             number = other.deleted();

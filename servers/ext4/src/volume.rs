@@ -18,6 +18,10 @@ use nacre_machine_9p::Errno;
 const START_SIZE: usize = 4096;
 /// Bytes of data that wait to be written.
 const MAX_DATA: usize = 8 << 20;
+/// Bytes of a transaction, and groups that have blocks which it set free, after which it is
+/// committed.
+const MAX_LOGGED: usize = 8 << 20;
+const MAX_BUSY: usize = 256;
 /// Runs of blocks that one operation gives back, where no journal bounds it.
 const MAX_BUDGET: usize = 1024;
 /// Bits of the superblock's state.
@@ -82,6 +86,7 @@ impl<D: Disk> Volume<D> {
             geometry: facts,
             freed: Vec::new(),
             freed_before: 0,
+            revoked: 0,
             busy: BTreeMap::new(),
             clock: options.clock,
         };
@@ -165,6 +170,11 @@ impl<D: Disk> Volume<D> {
         Ok(self.core.cache.into_disk())
     }
 
+    /// Returns the disk, beside the volume.
+    pub fn disk(&mut self) -> &mut D {
+        self.core.cache.disk()
+    }
+
     /// Returns the disk as it is: what was not committed is lost, as by a loss of power.
     pub fn into_disk(self) -> D {
         self.core.cache.into_disk()
@@ -243,9 +253,14 @@ impl<D: Disk> Volume<D> {
     /// Returns true if the journal has room for the running transaction, `parts` times.
     fn has_room(&self, parts: usize) -> bool {
         let Some(journal) = &self.journal else { return true };
-        let revoked = self.core.freed.iter().filter(|freed| freed.is_logged);
-        let revoked = revoked.map(|freed| freed.count as usize).sum();
-        journal.needs(self.core.cache.logged_count() + 1, revoked) <= journal.room() / parts
+        let needs = journal.needs(self.core.cache.logged_count() + 1, self.core.revoked);
+        needs <= journal.room() / parts
+    }
+
+    /// Returns true if the running transaction takes so much memory that it is better committed.
+    fn is_large(&self) -> bool {
+        let logged = self.core.cache.logged_count() * self.core.geometry.block_size;
+        logged > MAX_LOGGED || self.core.busy.len() > MAX_BUSY
     }
 
     /// Returns the number of runs of blocks that one operation may give back.
@@ -262,7 +277,7 @@ impl<D: Disk> Volume<D> {
         if self.read_only.is_some() {
             return Err(errno::ROFS);
         }
-        if !self.has_room(2) {
+        if !self.has_room(2) || self.is_large() {
             self.commit()?;
         }
         if self.core.cache.data_count() * self.core.geometry.block_size > MAX_DATA {
@@ -270,13 +285,14 @@ impl<D: Disk> Volume<D> {
         }
         loop {
             let result = operation(&mut self.core, &self.open);
-            let result = if self.has_room(1) { result } else { result.and(Err(errno::NOSPC)) };
+            let fits = self.has_room(1);
+            let result = if fits { result } else { result.and(Err(errno::NOSPC)) };
             if result.is_ok() {
                 self.core.keep();
                 return result;
             }
             self.core.take_back();
-            let can_gain = !self.core.freed.is_empty();
+            let can_gain = !self.core.freed.is_empty() || (!fits && self.core.cache.logged_count() > 0);
             if result.as_ref().err() != Some(&errno::NOSPC) || !can_gain {
                 return result;
             }

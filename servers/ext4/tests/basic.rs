@@ -9,6 +9,12 @@ use support::*;
 const KINDS: [&str; 4] = ["-t ext4 -b 1024", "-t ext4 -b 4096", "-t ext2 -b 1024", "-t ext3 -b 4096"];
 const WRITE: OpenFlags = OpenFlags { reads: true, writes: true, truncates: false, is_directory: false, creates: None };
 
+/// A program can serve a volume by 9P, in a thread of its own.
+const _: () = {
+    const fn is_served<T: nacre_machine_virtio::FileServer + Send>() {}
+    is_served::<nacre_machine_9p::Server<Volume<Memory>>>();
+};
+
 fn create(volume: &mut Volume<Memory>, path: &str) -> nacre_ext4::Open {
     volume.open(path.as_bytes(), OpenFlags { creates: Some(0o644), ..WRITE }).unwrap()
 }

@@ -65,7 +65,7 @@ fn what_was_synced_is_there_after_any_loss_of_power() {
 }
 
 fn run(kind: &str) {
-    let count = std::env::var("CUTS").ok().and_then(|value| value.parse().ok()).unwrap_or(40);
+    let count = std::env::var("CUTS").ok().and_then(|value| value.parse().ok()).unwrap_or(12);
     let (before, events, synced) = record(kind, 5, 250);
     let mut seed = Seed(99);
     for _ in 0..count {

@@ -1,0 +1,225 @@
+//! Many entries, many extents, full volumes, and files that are open without a name.
+
+mod support;
+
+use nacre_ext4::{Errno, Open, Tree, Volume};
+use nacre_machine_9p::{Changes, OpenFlags};
+use std::collections::BTreeSet;
+use support::*;
+
+const WRITE: OpenFlags = OpenFlags { reads: true, writes: true, truncates: false, is_directory: false, creates: None };
+
+fn create(volume: &mut Volume<Memory>, path: &str) -> Open {
+    volume.open(path.as_bytes(), OpenFlags { creates: Some(0o644), ..WRITE }).unwrap()
+}
+
+fn directory(volume: &mut Volume<Memory>, path: &str) -> Open {
+    let flags = OpenFlags { reads: true, is_directory: true, ..OpenFlags::default() };
+    volume.open(path.as_bytes(), flags).unwrap()
+}
+
+/// Lists a directory, and calls `between` after each part.
+fn list(
+    volume: &mut Volume<Memory>, path: &str, mut between: impl FnMut(&mut Volume<Memory>, u32),
+) -> BTreeSet<String> {
+    let file = directory(volume, path);
+    let (mut cookie, mut names, mut part) = (0, BTreeSet::new(), 0);
+    loop {
+        let each = &mut |entry: nacre_machine_9p::Entry<'_>| {
+            assert!(names.insert(String::from_utf8(entry.name.to_vec()).unwrap()), "listed twice");
+        };
+        cookie = volume.list(&file, cookie, each).unwrap();
+        if cookie == 0 {
+            return names;
+        }
+        part += 1;
+        between(volume, part);
+    }
+}
+
+#[test]
+fn a_directory_has_a_hundred_thousand_entries() {
+    if !has_programs() {
+        return;
+    }
+    let mut volume = mount(Memory::new(make("-t ext4 -b 1024", 64 << 10)));
+    volume.make_directory(b"many", 0o755).unwrap();
+    for number in 0..100_000 {
+        if number % 50_000 == 0 {
+            create(&mut volume, &format!("file {}", number / 50_000));
+        }
+        let from = format!("file {}", number / 50_000);
+        volume.link(from.as_bytes(), format!("many/entry {number}").as_bytes()).unwrap();
+    }
+    assert_eq!(volume.status(b"file 1").unwrap().links, 50_001);
+    let names = list(&mut volume, "many", |volume, part| {
+        // Entries come and go; those that stay are listed once.
+        volume.link(b"file 0", format!("many/new {part}").as_bytes()).unwrap();
+        volume.remove(format!("many/entry {}", part * 16 + 1).as_bytes(), false).unwrap();
+    });
+    assert!((0..100_000).step_by(16).all(|number| names.contains(&format!("entry {number}"))));
+    let disk = volume.close().unwrap();
+    assert_clean(&disk.bytes);
+    let mut volume = mount(disk);
+    for name in list(&mut volume, "many", |_, _| {}) {
+        volume.remove(format!("many/{name}").as_bytes(), false).unwrap();
+    }
+    volume.remove(b"many", true).unwrap();
+    assert_clean(&volume.close().unwrap().bytes);
+}
+
+#[test]
+fn a_file_has_thousands_of_extents() {
+    if !has_programs() {
+        return;
+    }
+    for kind in ["-t ext4 -b 1024", "-t ext2 -b 1024", "-t ext4 -b 1024 -O ^has_journal"] {
+        let mut volume = mount(Memory::new(make(kind, 32 << 10)));
+        let free = volume.file_system().unwrap().free;
+        let file = create(&mut volume, "holes");
+        // Backwards, so that entries come at the beginning of nodes, and then between.
+        let order = (0..4000_u64).rev().step_by(2).chain((0..4000).step_by(8));
+        for block in order {
+            volume.write(&file, block * 2048, &[block as u8; 1024]).unwrap();
+        }
+        let mut back = [0; 1024];
+        for block in (1..4000_u64).step_by(2) {
+            assert_eq!(volume.read(&file, block * 2048, &mut back), Ok(1024));
+            assert_eq!(back, [block as u8; 1024], "{block}");
+        }
+        volume.commit().unwrap();
+        assert_clean(&volume.core_copy());
+        for size in [6_000_000, 3_000_001, 1] {
+            volume.change(b"holes", None, &Changes { size: Some(size), ..Changes::default() }).unwrap();
+            volume.commit().unwrap();
+            assert_clean(&volume.core_copy());
+        }
+        drop(file);
+        volume.remove(b"holes", false).unwrap();
+        volume.tick().unwrap();
+        assert_eq!(volume.file_system().unwrap().free, free);
+        assert_clean(&volume.close().unwrap().bytes);
+    }
+}
+
+/// A copy of the disk of a volume, with what is committed in place.
+trait Copy {
+    fn core_copy(&mut self) -> Vec<u8>;
+}
+
+impl Copy for Volume<Memory> {
+    fn core_copy(&mut self) -> Vec<u8> {
+        let bytes = self.disk().bytes.clone();
+        // The journal is replayed first, as at a mount.
+        mount(Memory::new(bytes)).close().unwrap().bytes
+    }
+}
+
+#[test]
+fn a_full_volume_takes_what_fits_and_harms_nothing() {
+    if !has_programs() {
+        return;
+    }
+    for kind in ["-t ext4 -b 1024 -N 256", "-t ext4 -b 4096 -N 256", "-t ext2 -b 1024 -N 256"] {
+        let mut volume = mount(Memory::new(make(kind, 8 << 10)));
+        volume.make_directory(b"folder", 0o755).unwrap();
+        let before = volume.file_system().unwrap();
+        let file = create(&mut volume, "file");
+        let mut at = 0;
+        let error = loop {
+            match volume.write(&file, at, &[3; 100_000]) {
+                Ok(count) => at += count as u64,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error, Errno(28));
+        let full = volume.file_system().unwrap();
+        assert!(full.free <= 4 && at / before.block_size > before.free * 9 / 10, "{kind}: {full:?} {at}");
+        assert_eq!(volume.make_directory(b"folder/one", 0o755), Err(Errno(28)));
+        assert_eq!(volume.symbolic_link(&[b'x'; 100], b"folder/two"), Err(Errno(28)));
+        assert_eq!(volume.status_open(&file).unwrap().size, at);
+        let made = (0..300).take_while(|number| volume.make_node(format!("folder/{number}").as_bytes(), 0o010600, 0).is_ok());
+        assert!(made.count() > 20);
+        drop(file);
+        volume.remove(b"file", false).unwrap();
+        let file = create(&mut volume, "again");
+        // What was set free can be used at once, after a commit that comes by itself.
+        assert_eq!(volume.write(&file, 0, &[4; 1_000_000]), Ok(1_000_000));
+        drop(file);
+        assert_clean(&volume.close().unwrap().bytes);
+    }
+}
+
+#[test]
+fn files_without_a_name_live_until_they_are_closed() {
+    if !has_programs() {
+        return;
+    }
+    let mut volume = mount(Memory::new(make("-t ext4", 16 << 10)));
+    let free = volume.file_system().unwrap();
+    let files: Vec<Open> = (0..5).map(|number| create(&mut volume, &format!("{number}"))).collect();
+    for (number, file) in files.iter().enumerate() {
+        volume.write(file, 0, &[number as u8; 50_000]).unwrap();
+        volume.remove(format!("{number}").as_bytes(), false).unwrap();
+    }
+    volume.change(b"", Some(&files[2]), &Changes { size: Some(10), ..Changes::default() }).unwrap();
+    let mut back = [0; 50_000];
+    assert_eq!(volume.read(&files[3], 0, &mut back), Ok(50_000));
+    assert_eq!((back, volume.status_open(&files[3]).unwrap().links), ([3; 50_000], 0));
+    volume.commit().unwrap();
+    let crashed = volume.disk().bytes.clone();
+    let mut others = files.into_iter();
+    drop((others.next(), others.nth(1)));
+    volume.tick().unwrap();
+    let kept = volume.file_system().unwrap();
+    assert_eq!(free.files_free - kept.files_free, 2);
+    drop(others);
+    volume.tick().unwrap();
+    assert_eq!(volume.file_system().unwrap(), free);
+    assert_clean(&volume.close().unwrap().bytes);
+    let mut volume = mount(Memory::new(crashed));
+    assert_eq!(volume.file_system().unwrap(), free);
+    assert_clean(&volume.close().unwrap().bytes);
+}
+
+#[test]
+fn directories_have_more_links_than_can_be_counted() {
+    if !has_programs() {
+        return;
+    }
+    let mut volume = mount(Memory::new(make("-t ext4 -b 1024 -N 70000", 96 << 10)));
+    for number in 0..65_010 {
+        volume.make_directory(format!("{number}").as_bytes(), 0o755).unwrap();
+    }
+    assert_eq!(volume.status(b"").unwrap().links, 1);
+    assert_clean(&volume.close().unwrap().bytes);
+}
+
+#[test]
+fn what_cannot_be_mounted_is_refused_and_not_written() {
+    if !has_programs() {
+        return;
+    }
+    use nacre_ext4::MountError;
+    for (arguments, is_refused) in [
+        ("-t ext4 -O inline_data", true),
+        ("-t ext4 -O mmp", true),
+        ("-t ext4 -O encrypt", true),
+        ("-t ext4 -O meta_bg,^resize_inode", true),
+        ("-t ext4 -O quota", false),
+        ("-t ext4 -O bigalloc", true),
+    ] {
+        let bytes = make(arguments, 16 << 10);
+        match Volume::mount(Memory::noted(bytes.clone()), options()) {
+            Err(error) => assert!(is_refused && matches!(error, MountError::Features(_) | MountError::Missing(_)), "{arguments}: {error}"),
+            Ok(mut volume) => {
+                assert!(!is_refused && volume.read_only().is_some(), "{arguments}");
+                assert_eq!(volume.make_directory(b"new", 0o755), Err(Errno(30)));
+                volume.tick().unwrap();
+                assert!(volume.close().unwrap().bytes == bytes);
+            }
+        }
+    }
+    let zeros = Volume::mount(Memory::new(vec![0; 1 << 20]), options());
+    assert_eq!(zeros.err(), Some(MountError::NotExt4));
+}
