@@ -61,8 +61,9 @@ pub struct Directory {
     pub parent: Key,
     /// Entries by name.
     entries: BTreeMap<Name, Entry>,
-    /// The names again, by cookie: a listing goes on where it stopped without looking at all.
-    order: BTreeMap<u64, Name>,
+    /// The names and nodes again, by cookie: a listing goes on where it stopped, and looks for
+    /// no name.
+    order: BTreeMap<u64, (Name, Key)>,
     next_cookie: u64,
     /// All names that the other side has here are known.
     pub is_listed: bool,
@@ -86,7 +87,7 @@ impl Directory {
     pub fn insert(&mut self, name: Name, node: Key, payer: u64) -> u64 {
         let cookie = self.next_cookie;
         self.next_cookie += 1;
-        self.order.insert(cookie, name.clone());
+        self.order.insert(cookie, (name.clone(), node));
         if let Some(replaced) = self.entries.insert(name, Entry { node, cookie, payer }) {
             self.order.remove(&replaced.cookie);
         }
@@ -120,19 +121,22 @@ impl Directory {
     pub fn replace(&mut self, name: &[u8], node: Key) -> Option<u64> {
         let entry = self.entries.get_mut(name)?;
         entry.node = node;
-        Some(entry.cookie)
+        let cookie = entry.cookie;
+        if let Some((_, known)) = self.order.get_mut(&cookie) {
+            *known = node;
+        }
+        Some(cookie)
     }
 
     /// Entries from a cookie on, in the order of cookies.
     pub fn from(&self, cookie: u64) -> impl Iterator<Item = (u64, &Name, Key)> {
-        let node = |name: &Name| self.entries.get(name).map(|entry| entry.node);
-        self.order.range(cookie..).filter_map(move |(cookie, name)| Some((*cookie, name, node(name)?)))
+        self.order.range(cookie..).map(|(cookie, (name, node))| (*cookie, name, *node))
     }
 
     /// The name with this cookie, if it leads to `node`; else any name that does.
     pub fn name_of(&self, node: Key, cookie: u64) -> Option<&Name> {
-        let leads = |name: &&Name| self.entries.get(*name).is_some_and(|entry| entry.node == node);
-        self.order.get(&cookie).filter(leads).or_else(|| self.entries.keys().find(leads))
+        let own = self.order.get(&cookie).filter(|(_, known)| *known == node).map(|(name, _)| name);
+        own.or_else(|| self.entries.iter().find(|(_, entry)| entry.node == node).map(|(name, _)| name))
     }
 }
 
