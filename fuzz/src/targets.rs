@@ -7,6 +7,7 @@ mod commands;
 mod console;
 mod crossing;
 mod dataspaces;
+mod ext4;
 mod files;
 mod gdb;
 mod guard;
@@ -77,6 +78,7 @@ targets! {
     "outside", outside::outside, DECODER_TRIES, "answers of a host that serves a directory by 9P";
     "internet", internet::internet, 1000, "frames from a network, addresses of clients, and sockets that are used in any order";
     "shares", shares::shares, DECODER_TRIES, "messages of 9P from a guest that has mounted a directory; no path leads out of it";
+    "ext4", ext4::ext4, 1000, "volumes of ext2 and ext4, altered, mounted, with an unfinished journal, and used";
     "guest-processor", machines::processor, DECODER_TRIES, "a guest's page tables, code, model-specific registers and leaves of CPUID";
     "guest-shadow", machines::shadow, DECODER_TRIES, "a guest's page tables, roots and addresses to forget, as shadow paging reads them";
     "guest-kernel", machines::kernel, DECODER_TRIES, "a kernel and an initial file system that are loaded into a guest's memory";
