@@ -223,3 +223,63 @@ fn what_cannot_be_mounted_is_refused_and_not_written() {
     let zeros = Volume::mount(Memory::new(vec![0; 1 << 20]), options());
     assert_eq!(zeros.err(), Some(MountError::NotExt4));
 }
+
+/// A disk in a file.
+struct FileDisk(std::fs::File);
+
+impl nacre_ext4::Disk for FileDisk {
+    fn size(&self) -> u64 {
+        self.0.metadata().unwrap().len()
+    }
+
+    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), Errno> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.0, into, at).map_err(|_| Errno(5))
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Errno> {
+        std::os::unix::fs::FileExt::write_all_at(&self.0, bytes, at).map_err(|_| Errno(5))
+    }
+
+    fn flush(&mut self) -> Result<(), Errno> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_sparse_volume_of_four_gibibytes_is_used_in_all_places() {
+    if !has_programs() {
+        return;
+    }
+    let image = Image::new();
+    std::fs::File::create(&image.0).unwrap().set_len(4 << 30).unwrap();
+    format(&image, "-t ext4");
+    let open = || FileDisk(std::fs::File::options().read(true).write(true).open(&image.0).unwrap());
+    let mut volume = Volume::mount(open(), options()).unwrap();
+    let free = volume.file_system().unwrap();
+    let flags = OpenFlags { creates: Some(0o644), ..WRITE };
+    for number in 0..40_u64 {
+        let path = format!("folder {number}");
+        volume.make_directory(path.as_bytes(), 0o755).unwrap();
+        let file = volume.open(format!("{path}/file").as_bytes(), flags).unwrap();
+        for part in [0, 3 << 30, number << 27, 15 << 40] {
+            volume.write(&file, part, &[number as u8; 10_000]).unwrap();
+        }
+    }
+    volume.close().unwrap();
+    let (is_clean, text) = fsck(&image, "-fn");
+    assert!(is_clean, "{text}");
+    let mut volume = Volume::mount(open(), options()).unwrap();
+    let file = volume.open(b"folder 7/file", OpenFlags { reads: true, ..OpenFlags::default() }).unwrap();
+    let mut back = [1; 20_000];
+    assert_eq!(volume.read(&file, (15 << 40) - 5000, &mut back), Ok(15_000));
+    assert!(back[..5000].iter().all(|byte| *byte == 0) && back[5000..15_000].iter().all(|byte| *byte == 7));
+    drop(file);
+    for number in 0..40 {
+        volume.remove(format!("folder {number}/file").as_bytes(), false).unwrap();
+        volume.remove(format!("folder {number}").as_bytes(), true).unwrap();
+    }
+    assert_eq!(volume.file_system().unwrap().files_free, free.files_free);
+    volume.close().unwrap();
+    let (is_clean, text) = fsck(&image, "-fn");
+    assert!(is_clean, "{text}");
+}

@@ -145,10 +145,15 @@ fn run(program: &str, arguments: &[&str], image: &Path) -> Output {
 pub fn make(arguments: &str, kib: u64) -> Vec<u8> {
     let image = Image::new();
     fs::File::create(&image.0).unwrap().set_len(kib << 10).unwrap();
+    format(&image, arguments);
+    image.bytes()
+}
+
+/// Makes a volume in a file.
+pub fn format(image: &Image, arguments: &str) {
     let arguments: Vec<&str> = ["-q", "-F"].into_iter().chain(arguments.split_whitespace()).collect();
     let output = run("mke2fs", &arguments, &image.0);
     assert!(output.status.success(), "{output:?}");
-    image.bytes()
 }
 
 /// Asks e2fsck for an opinion, with these options.
