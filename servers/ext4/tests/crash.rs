@@ -66,7 +66,8 @@ fn what_was_synced_is_there_after_any_loss_of_power() {
 
 fn run(kind: &str) {
     let count = std::env::var("CUTS").ok().and_then(|value| value.parse().ok()).unwrap_or(12);
-    let (before, events, synced) = record(kind, 5, 250);
+    let (before, events, synced) = record(kind, 5, 2000);
+    assert!(rounds(&events) >= 2, "{kind}: the journal is not full once");
     let mut seed = Seed(99);
     for _ in 0..count {
         let at = seed.below(events.len() as u64 + 1) as usize;
@@ -81,6 +82,17 @@ fn judge(volume: &mut Volume<Memory>, last: &Synced, next: Option<&Synced>) -> R
     let Some(later) = model::difference(volume, &next.model, None) else { return Ok(()) };
     let earlier = model::difference(volume, &last.model, Some(&next.model));
     earlier.map_or(Ok(()), |earlier| Err(format!("before: {earlier}; after: {later}")))
+}
+
+/// Returns how often the beginning of the journal was written.
+fn rounds(events: &[Event]) -> usize {
+    let write = |event: &Event| match event {
+        Event::Write(at, bytes) => Some((*at, bytes[..4] == [0xc0, 0x3b, 0x39, 0x98] && matches!(bytes[7], 1 | 5))),
+        Event::Flush => None,
+    };
+    // The first transaction begins with a descriptor, or with a block of what it revokes.
+    let first = events.iter().filter_map(write).find(|(_, is_header)| *is_header).unwrap().0;
+    events.iter().filter_map(write).filter(|(at, _)| *at == first).count()
 }
 
 fn check(kind: &str, at: usize, bytes: Vec<u8>, synced: &[Synced]) {

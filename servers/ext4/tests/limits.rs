@@ -120,8 +120,8 @@ fn a_full_volume_takes_what_fits_and_harms_nothing() {
     if !has_programs() {
         return;
     }
-    for kind in ["-t ext4 -b 1024 -N 256", "-t ext4 -b 4096 -N 256", "-t ext2 -b 1024 -N 256"] {
-        let mut volume = mount(Memory::new(make(kind, 8 << 10)));
+    for (kind, size) in [("-t ext4 -b 1024", 32), ("-t ext4 -b 4096", 8), ("-t ext2 -b 1024", 8)] {
+        let mut volume = mount(Memory::new(make(&format!("{kind} -N 256"), size << 10)));
         volume.make_directory(b"folder", 0o755).unwrap();
         let before = volume.file_system().unwrap();
         let file = create(&mut volume, "file");
