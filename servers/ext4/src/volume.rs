@@ -16,14 +16,10 @@ use nacre_machine_9p::Errno;
 
 /// Bytes of the disk that are read for the superblock.
 const START_SIZE: usize = 4096;
-/// Bytes of data that wait to be written.
-const MAX_DATA: usize = 8 << 20;
-/// Bytes of a transaction, and groups that have blocks which it set free, after which it is
-/// committed.
-const MAX_LOGGED: usize = 8 << 20;
+/// Groups that have blocks which a transaction set free, after which it is committed.
 const MAX_BUSY: usize = 256;
-/// Runs of blocks that one operation gives back, where no journal bounds it.
-const MAX_BUDGET: usize = 1024;
+/// Runs of blocks that one operation gives back, however large the journal is.
+const MAX_BUDGET: usize = 128;
 /// Bits of the superblock's state.
 const STATE_CLEAN: u16 = 1;
 const STATE_ERRORS: u16 = 2;
@@ -32,7 +28,7 @@ const STATE_ERRORS: u16 = 2;
 pub struct Options {
     /// True if the volume must not be written.
     pub read_only: bool,
-    /// Bytes of memory for blocks that have not changed.
+    /// Bytes of memory for blocks that have not changed. As much again is for those that have.
     pub cache: usize,
     /// Clock for the times of files.
     pub clock: Clock,
@@ -44,6 +40,8 @@ pub struct Volume<D: Disk> {
     pub(crate) open: OpenFiles,
     journal: Option<Journal>,
     read_only: Option<&'static str>,
+    /// Bytes of blocks that have changed, of files and of others, after which they are written.
+    max_changed: usize,
     /// True if the disk's superblock says that the volume is in use.
     is_marked: bool,
     /// Files without a name that are still open.
@@ -101,7 +99,7 @@ impl<D: Disk> Volume<D> {
                     return Err(MountError::NeedsRecovery);
                 }
                 let blocks = core.geometry.blocks;
-                journal::recover(&mut found, core.cache.disk(), blocks)?;
+                journal::recover(&mut found, core.cache.disk(), blocks, options.cache)?;
                 core.cache.clear();
                 core.geometry = geometry(core.cache.disk())?.0;
                 found = Journal::load(&mut core)?;
@@ -109,7 +107,9 @@ impl<D: Disk> Volume<D> {
             journal = Some(found);
         }
         let open = OpenFiles::new();
-        let mut volume = Volume { core, open, journal, read_only, is_marked, unnamed: Vec::new() };
+        let max_changed = options.cache / 2;
+        let unnamed = Vec::new();
+        let mut volume = Volume { core, open, journal, read_only, max_changed, is_marked, unnamed };
         if !volume.core.named_inode(ROOT)?.is_directory() {
             return Err(MountError::Corrupt("the outermost directory"));
         }
@@ -260,7 +260,7 @@ impl<D: Disk> Volume<D> {
     /// Returns true if the running transaction takes so much memory that it is better committed.
     fn is_large(&self) -> bool {
         let logged = self.core.cache.logged_count() * self.core.geometry.block_size;
-        logged > MAX_LOGGED || self.core.busy.len() > MAX_BUSY
+        logged > self.max_changed || self.core.busy.len() > MAX_BUSY
     }
 
     /// Returns the number of runs of blocks that one operation may give back.
@@ -280,7 +280,7 @@ impl<D: Disk> Volume<D> {
         if !self.has_room(2) || self.is_large() {
             self.commit()?;
         }
-        if self.core.cache.data_count() * self.core.geometry.block_size > MAX_DATA {
+        if self.core.cache.data_count() * self.core.geometry.block_size > self.max_changed {
             self.core.cache.write_data().inspect_err(|_| self.read_only = Some("the disk failed"))?;
         }
         loop {

@@ -9,15 +9,15 @@ use alloc::vec;
 use alloc::vec::Vec;
 use nacre_machine_9p::Errno;
 
-/// Largest number of revoked blocks of one journal that are kept.
-const MAX_REVOKED: usize = 1 << 20;
+/// Bytes of memory for a revoked block.
+const REVOKED: usize = 32;
 
 /// Purpose of a walk through the journal.
 enum Pass<'a> {
     /// Finds the first transaction that is not whole.
     Scan,
     /// Notes the last transaction that revokes a block.
-    Revoke(&'a mut BTreeMap<u64, u32>),
+    Revoke(&'a mut Revoked),
     /// Writes blocks in place that no later transaction revokes.
     Replay(&'a BTreeMap<u64, u32>),
 }
@@ -57,7 +57,7 @@ impl<D: Disk> Walk<'_, D> {
                 }
                 Some((format::REVOKE, found)) if found == sequence && self.journal.is_sealed(&bytes) => {
                     if let Pass::Revoke(revoked) = pass {
-                        note(revoked, self.journal.revoked(&bytes), sequence)?;
+                        revoked.note(self.journal.revoked(&bytes), sequence)?;
                     }
                 }
                 Some((format::COMMIT, found)) if found == sequence => {
@@ -93,11 +93,19 @@ impl<D: Disk> Walk<'_, D> {
     }
 }
 
-fn note(revoked: &mut BTreeMap<u64, u32>, blocks: Vec<u64>, sequence: u32) -> Result<(), Errno> {
-    for block in blocks {
-        revoked.insert(block, sequence);
+/// Blocks that transactions revoke.
+struct Revoked {
+    /// Number of the last transaction that does, by block.
+    blocks: BTreeMap<u64, u32>,
+    /// Largest number of blocks.
+    room: usize,
+}
+
+impl Revoked {
+    fn note(&mut self, blocks: Vec<u64>, sequence: u32) -> Result<(), Errno> {
+        self.blocks.extend(blocks.into_iter().map(|block| (block, sequence)));
+        if self.blocks.len() > self.room.max(1024) { Err(errno::CORRUPT) } else { Ok(()) }
     }
-    if revoked.len() > MAX_REVOKED { Err(errno::CORRUPT) } else { Ok(()) }
 }
 
 impl Journal {
@@ -120,15 +128,21 @@ impl Journal {
     }
 }
 
-/// Replays the journal of a volume of so many blocks, and empties it.
-pub fn recover<D: Disk>(journal: &mut Journal, disk: &mut D, blocks: u64) -> Result<(), MountError> {
+/// Replays the journal of a volume of so many blocks, and empties it. `memory`: bytes that it may
+/// take for that.
+pub fn recover<D: Disk>(
+    journal: &mut Journal, disk: &mut D, blocks: u64, memory: usize,
+) -> Result<(), MountError> {
     if journal.start < journal.first {
         return Err(MountError::Corrupt("the beginning of the journal"));
     }
     let end = journal.walk(disk, blocks, None, Pass::Scan)?;
-    let mut revoked = BTreeMap::new();
-    journal.walk(disk, blocks, Some(end), Pass::Revoke(&mut revoked))?;
-    journal.walk(disk, blocks, Some(end), Pass::Replay(&revoked))?;
+    let mut revoked = Revoked { blocks: BTreeMap::new(), room: memory / REVOKED };
+    match journal.walk(disk, blocks, Some(end), Pass::Revoke(&mut revoked)) {
+        Err(errno::CORRUPT) => return Err(MountError::Corrupt("too many revoked blocks in the journal")),
+        walked => walked?,
+    };
+    journal.walk(disk, blocks, Some(end), Pass::Replay(&revoked.blocks))?;
     disk.flush()?;
     // Numbers of what is left in the journal are never used again.
     journal.sequence = end.wrapping_add(1);
