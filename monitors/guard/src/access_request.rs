@@ -197,7 +197,7 @@ impl Asking<'_> {
         let is_read_whole = [file::map::LABEL, file::execute::LABEL, file::hand_out::LABEL].contains(&self.operation.label);
         needs.extend(self.alias.clone().map(|alias| (self.operation.label, alias)));
         let also = reach::needs(self.subject, self.operation.label, self.words, !self.bytes.is_empty());
-        needs.extend(also.iter().map(|need| (need.label.unwrap_or(self.operation.label), need.subject.unwrap_or(subject).to_vec())));
+        needs.extend(also.iter().map(|need| (need.label.unwrap_or(self.operation.label), need.subject.unwrap_or(&self.subject.name).to_vec())));
         let (mut reads, mut writes) = (is_read_whole, false);
         if self.operation.label == file::share::LABEL {
             (reads, writes) = (true, self.words[1] & SHARE_WRITE != 0);

@@ -355,7 +355,7 @@ impl Interposer for Guardian {
             self.explain(words[0]);
             return Ok(());
         }
-        let also = reach::needs(subject, label, words, false).iter().map(|need| (need.label.unwrap_or(label), need.subject.unwrap_or(name)));
+        let also = reach::needs(subject, label, words, false).iter().map(|need| (need.label.unwrap_or(label), need.subject.unwrap_or(&subject.name)));
         match core::iter::once((label, name)).chain(also).find(|(label, name)| !self.policy.decide(*label, name).allowed) {
             None => Ok(()),
             Some((label, name)) => Err(self.deny(label, name)),

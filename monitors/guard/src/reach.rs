@@ -15,7 +15,7 @@ const MOST: usize = 1 << 16;
 pub struct Need {
     /// The label of another operation; none for the operation itself.
     pub label: Option<u32>,
-    /// The name of another subject; none for the operation's own.
+    /// The name of another subject; none for the name of the object that is asked.
     pub subject: Option<&'static [u8]>,
 }
 
@@ -28,7 +28,7 @@ pub fn needs_at_most(label: u32) -> &'static [Need] {
     match label >> 16 {
         process::NUMBER => &[Need { label: None, subject: Some(PROCESS_OWN) }, Need { label: None, subject: Some(PROCESS_OUTSIDE) }],
         keyed::NUMBER => &[OUTSIDE],
-        // At a stream, which is read and written by these as well.
+        // At an end or a queue, which is read and written by these as well.
         channel::NUMBER | mailbox::NUMBER => &[OUTSIDE, READS, WRITES],
         _ if label == file::lock::LABEL || label == file::lock_owned::LABEL => &[WRITES],
         _ => &[],
@@ -39,8 +39,8 @@ pub fn needs_at_most(label: u32) -> &'static [Need] {
 pub fn needs(object: &Subject, label: u32, words: &[u64; 6], has_bytes: bool) -> &'static [Need] {
     match label >> 16 {
         file::NUMBER if locks_alone(label, words) => &[WRITES],
-        channel::NUMBER if object.is_stream() => needs_at_stream(label, words, has_bytes),
-        mailbox::NUMBER if object.is_stream() => match label {
+        channel::NUMBER if object.kind != Kind::Service => needs_at_end(object, label, words, has_bytes),
+        mailbox::NUMBER if object.kind != Kind::Service => match label {
             mailbox::open::LABEL | mailbox::unlink::LABEL => &[OUTSIDE],
             mailbox::part::LABEL | mailbox::send::LABEL => &[WRITES],
             mailbox::facts::LABEL | mailbox::withdraw::LABEL => &[],
@@ -50,20 +50,18 @@ pub fn needs(object: &Subject, label: u32, words: &[u64; 6], has_bytes: bool) ->
     }
 }
 
-/// Returns what a request of `channel` needs at a stream besides itself. The memory of a pipe is
-/// read and written by whoever has it, at either end.
-fn needs_at_stream(label: u32, words: &[u64; 6], has_bytes: bool) -> &'static [Need] {
+/// Returns what a request of `channel` needs at an end besides itself. The memory of a pipe is read
+/// and written by whoever has it, at either end. A request at a stream that names another socket is
+/// about both.
+fn needs_at_end(object: &Subject, label: u32, words: &[u64; 6], has_bytes: bool) -> &'static [Need] {
     use channel::*;
+    let names_other = label == bind::LABEL || label == connect::LABEL && has_bytes || label == send::LABEL && words[1] != 0;
     match label {
         receive::LABEL | accept::LABEL => &[READS],
         share::LABEL => &[READS, WRITES],
-        send::LABEL if words[1] != 0 => &[OUTSIDE, WRITES],
-        connect::LABEL if has_bytes => &[OUTSIDE, WRITES],
-        bind::LABEL => &[OUTSIDE, WRITES],
-        send::LABEL | connect::LABEL | listen::LABEL | shutdown::LABEL | terminal_lock::LABEL => &[WRITES],
+        _ if names_other && object.is_stream() => &[OUTSIDE, WRITES],
+        send::LABEL | connect::LABEL | bind::LABEL | listen::LABEL | shutdown::LABEL | terminal_lock::LABEL => &[WRITES],
         capacity::LABEL if words[0] != 0 => &[WRITES],
-        // The server of an end refuses these.
-        fifo::LABEL | terminal_open::LABEL | terminal_status::LABEL | terminal_set_mode::LABEL | terminal_set_owner::LABEL | terminal_set_times::LABEL => &[OUTSIDE],
         _ => &[],
     }
 }
@@ -163,6 +161,7 @@ pub fn brought(subject: &[u8]) -> &'static [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::subject::NETWORK;
     use nacre_proto::PROTOCOLS;
 
     fn words<const N: usize>(some: [u64; N]) -> [u64; 6] {
@@ -215,18 +214,24 @@ mod tests {
         for label in [channel::send::LABEL, channel::receive::LABEL, channel::share::LABEL, mailbox::send::LABEL, mailbox::receive::LABEL] {
             assert_eq!(made.subject(&stream, label, &[0; 6], false), None, "{label:#x}");
         }
-        let needs = |label, some: [u64; 2], has_bytes| needs(&stream, label, &words(some), has_bytes);
+        let needs_at = needs;
+        let needs = |label, some: [u64; 2], has_bytes| needs_at(&stream, label, &words(some), has_bytes);
         assert_eq!((needs(channel::send::LABEL, [0; 2], true), needs(channel::receive::LABEL, [0; 2], false)), (&[WRITES][..], &[READS][..]));
         assert_eq!(needs(channel::share::LABEL, [0; 2], false), [READS, WRITES], "at either end");
         assert_eq!(needs(channel::send::LABEL, [0, 8], true), [OUTSIDE, WRITES]);
         assert_eq!((needs(mailbox::send::LABEL, [0; 2], true), needs(mailbox::rest::LABEL, [0; 2], false)), (&[WRITES][..], &[READS][..]));
         assert_eq!(needs(channel::facts::LABEL, [0; 2], false), []);
+        for name in [CHANNELS, CHANNELS_OUTSIDE, NETWORK] {
+            let needs = |label, kind| needs_at(&object(name, kind), label, &words([0, 8]), true);
+            assert_eq!((needs(channel::share::LABEL, Kind::Plain), needs(channel::send::LABEL, Kind::Plain)), (&[READS, WRITES][..], &[WRITES][..]));
+            assert_eq!((needs(channel::pair::LABEL, Kind::Service), needs(mailbox::send::LABEL, Kind::Plain)), (&[][..], &[WRITES][..]));
+        }
     }
 
     #[test]
     fn what_can_be_needed_is_declared() {
         let made = Made::default();
-        let objects = [object(CHANNELS, Kind::Service), object(CHANNELS, Kind::Plain), object(CHANNELS_OUTSIDE, Kind::Plain), object(b"stream:0", Kind::Plain)];
+        let objects = [object(CHANNELS, Kind::Service), object(CHANNELS, Kind::Plain), object(CHANNELS_OUTSIDE, Kind::Plain), object(b"stream:0", Kind::Plain), object(NETWORK, Kind::Plain)];
         for operation in PROTOCOLS.iter().flat_map(|protocol| protocol.operations) {
             let most = needs_at_most(operation.label);
             for (object, has_bytes) in objects.iter().flat_map(|object| [(object, false), (object, true)]) {
