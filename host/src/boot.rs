@@ -3,6 +3,7 @@
 mod command;
 mod data;
 pub mod directory;
+pub mod disks;
 pub mod elf;
 pub mod files;
 mod given;

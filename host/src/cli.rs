@@ -9,6 +9,7 @@ use crate::bench::arguments::BenchArguments;
 use crate::boot::directory::{Directory, RootArguments};
 use crate::dist::DistArguments;
 use crate::rings::arguments::TestArguments;
+use crate::boot::disks::{Disk, DiskArguments};
 use crate::boot::volumes::{Volume, VolumeArguments};
 use crate::control::arguments::{EXEC_EXAMPLES, ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, MOVE_EXAMPLES, MoveArguments, PsArguments, StatsArguments, THAW_EXAMPLES, TraceArguments};
 use crate::debian::DebianArguments;
@@ -185,6 +186,9 @@ pub struct GuestArguments {
     /// Directories of this machine that lie in the guest's tree
     #[arg(skip)]
     pub volumes: Vec<Volume>,
+    /// Disks of the guest's
+    #[arg(skip)]
+    pub disks: Vec<Disk>,
     /// Network that the machine's card is joined to
     #[arg(skip)]
     pub network: Option<Network>,
@@ -239,6 +243,9 @@ pub struct MachineArguments {
     /// Directories of this machine that are in the guest's tree
     #[arg(skip)]
     pub volumes: Vec<Volume>,
+    /// Disks of the guest's
+    #[arg(skip)]
+    pub disks: Vec<Disk>,
     /// Network that the guest's card is joined to
     #[arg(skip)]
     pub network: Option<Network>,
@@ -246,7 +253,7 @@ pub struct MachineArguments {
 
 impl Default for MachineArguments {
     fn default() -> Self {
-        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None, ports: Vec::new(), takes_turns: false, directory: None, volumes: Vec::new(), network: None }
+        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None, ports: Vec::new(), takes_turns: false, directory: None, volumes: Vec::new(), disks: Vec::new(), network: None }
     }
 }
 
@@ -277,6 +284,8 @@ pub struct RunArguments {
     pub directory: RootArguments,
     #[command(flatten)]
     pub volumes: VolumeArguments,
+    #[command(flatten)]
+    pub disks: DiskArguments,
     #[command(flatten)]
     pub network: NetworkArguments,
     #[command(flatten)]
@@ -317,7 +326,7 @@ impl NewMachine {
     fn thaw(&self, image: &Path) -> RunArguments {
         let command = ["checkpoint".into(), "--thaw".into(), image.as_os_str().to_os_string()];
         let guest = GuestArguments { files: self.files.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
-        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, directory: RootArguments::default(), volumes: VolumeArguments::default(), network: self.network.clone(), guest }
+        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, directory: RootArguments::default(), volumes: VolumeArguments::default(), disks: DiskArguments::default(), network: self.network.clone(), guest }
     }
 }
 

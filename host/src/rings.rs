@@ -6,6 +6,7 @@ mod debugger;
 mod ports;
 mod programs;
 mod discs;
+mod disks;
 mod guests;
 mod host;
 mod linux;
@@ -98,6 +99,7 @@ fn in_system(
         tally.add(stores::run(products, filter)?);
         tally.add(roots::run(products, filter)?);
         tally.add(volumes::run(products, filter)?);
+        tally.add(disks::run(products, filter)?);
         tally.add(programs::sample(tree, products, filter)?);
         tally.add(networks::run(products, filter)?);
         tally.add(ports::run(products, filter)?);

@@ -42,9 +42,10 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let left = outputs.keys().cloned().collect();
     let directory = arguments.directory.open()?;
     let volumes = arguments.volumes.open(&here)?;
+    let disks = arguments.disks.open(&here)?;
     let network = arguments.network.open()?;
     check_image(&arguments.guest.command)?;
-    let guest = GuestArguments { seed, root: directory.clone(), volumes: volumes.clone(), network: network.clone(), starts_here: true, memory: Some(arguments.machine.memory), outputs: left, ..arguments.guest.clone() };
+    let guest = GuestArguments { seed, root: directory.clone(), volumes: volumes.clone(), disks: disks.clone(), network: network.clone(), starts_here: true, memory: Some(arguments.machine.memory), outputs: left, ..arguments.guest.clone() };
     let guest = Guest::compose(products, &guest, &facts)?;
     for path in &guest.outputs {
         outputs.entry(path.clone()).or_insert(path.clone());
@@ -58,7 +59,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
         machine_arguments.kernel_option.push("quiet=1".to_string());
     }
     machine_arguments = with_directory(machine_arguments, directory);
-    machine_arguments.volumes = volumes;
+    (machine_arguments.volumes, machine_arguments.disks) = (volumes, disks);
     machine_arguments = with_network(machine_arguments, network);
     machine_arguments.takes_turns = guest.has_machine || arguments.guest.command.iter().any(|word| image::has_machine(Path::new(word)));
     let line = arguments.gdb.map(DebugLine::open).transpose()?;

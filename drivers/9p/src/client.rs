@@ -3,6 +3,7 @@
 use crate::answer::{Answer, Status, Time};
 use crate::names::{self, Entry, is_name};
 use crate::{Error, MAX_MESSAGE, PAYLOAD};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// The way to a server and back.
@@ -10,6 +11,12 @@ pub trait Wire {
     /// Sends a request and waits for the answer, of at most [`MAX_MESSAGE`] bytes, which replaces
     /// what is in `answer`.
     fn exchange(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Error>;
+}
+
+impl<W: Wire + ?Sized> Wire for Box<W> {
+    fn exchange(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Error> {
+        (**self).exchange(request, answer)
+    }
 }
 
 /// A number for a file of the server's, which the client chose.

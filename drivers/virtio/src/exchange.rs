@@ -1,5 +1,5 @@
 //! A device with one queue that answers requests: the one that serves files (number 9), which
-//! speaks 9P.
+//! speaks 9P, or a disk (number 2).
 //!
 //! One request is on its way at a time, in one buffer, and its answer comes in another one. The
 //! device never interrupts: whoever waits for an answer looks.
@@ -34,16 +34,17 @@ pub struct Exchange<M> {
 }
 
 impl<M: Memory> Exchange<M> {
-    /// Starts the device. Requests and answers have at most `buffer_size` bytes, whole pages.
+    /// Starts the device with these features. Requests and answers have at most `buffer_size`
+    /// bytes, whole pages.
     /// `registers` maps the registers with a number, and `take` takes memory for the device.
     pub fn start(
         space: &mut impl Configuration, function: Function, registers: impl FnOnce(u8) -> Option<(M, u64)>, take: impl FnOnce(u64) -> Option<Shared<M>>,
-        buffer_size: u64,
+        (buffer_size, features): (u64, u64),
     ) -> Result<Exchange<M>, Fault> {
         let (layout, bar) = Layout::read(space, function)?;
         let (registers, size) = registers(bar).ok_or(Fault("its registers cannot be mapped"))?;
         let transport = Transport::new(registers, size, layout)?;
-        transport.begin(0)?;
+        transport.begin(features)?;
         let shared = take(PAGE + 2 * buffer_size).ok_or(Fault("there is no memory for its buffers"))?;
         let parts = [shared.address, shared.address + AVAILABLE, shared.address + USED];
         let notify_at = transport.announce(0, ENTRIES, parts)?;
@@ -74,6 +75,21 @@ impl<M: Memory> Exchange<M> {
     /// Returns the number of bytes that a request or an answer has at most.
     pub fn buffer_size(&self) -> u64 {
         self.buffer_size
+    }
+
+    /// Returns a word of the device's own structure.
+    pub fn own(&self, offset: u64) -> u32 {
+        self.transport.own(offset)
+    }
+
+    /// Sets the number of bytes that the device may answer with, at most a buffer's, for devices
+    /// whose answers have the length that is asked for.
+    pub fn set_answer_size(&mut self, size: u64) -> Result<(), Fault> {
+        if self.is_busy || size > self.buffer_size {
+            return Err(Fault("an answer is too long"));
+        }
+        self.shared.memory.write(16 + 8, 4, size);
+        Ok(())
     }
 
     /// Gives the device a request, at most a buffer's size. It must have answered the last one.

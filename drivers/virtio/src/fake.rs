@@ -3,7 +3,7 @@
 
 use crate::memory::{Memory, Shared};
 use crate::pci::Configuration;
-use crate::{CONSOLE, NETWORK, VENDOR};
+use crate::{BLOCK, CONSOLE, NETWORK, VENDOR};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use alloc::{collections::VecDeque, vec};
@@ -44,6 +44,10 @@ pub struct State {
     pub sent: Vec<Vec<u8>>,
     control: VecDeque<Vec<u8>>,
     is_card: bool,
+    /// Contents, if it is a disk.
+    pub disk: Option<Vec<u8>>,
+    /// Status that the disk answers with, and bytes that it claims to have written more.
+    pub answer: (u8, u32),
     /// The host takes no bytes for now.
     pub is_slow: bool,
     /// Number of notifications.
@@ -92,6 +96,8 @@ impl Device {
             sent: vec![Vec::new(); names.len()],
             control: VecDeque::new(),
             is_card: false,
+            disk: None,
+            answer: (0, 0),
             is_slow: false,
             notified: 0,
         };
@@ -106,6 +112,18 @@ impl Device {
             state.space[2..4].copy_from_slice(&NETWORK.to_le_bytes());
             state.rings.truncate(2);
             state.is_card = true;
+        }
+        device
+    }
+
+    /// A disk with these contents.
+    pub fn disk(contents: Vec<u8>) -> Device {
+        let device = Device::new(&[b""]);
+        {
+            let mut state = device.0.borrow_mut();
+            state.space[2..4].copy_from_slice(&BLOCK.to_le_bytes());
+            state.rings.truncate(1);
+            state.disk = Some(contents);
         }
         device
     }
@@ -245,7 +263,38 @@ impl State {
         }
     }
 
+    /// Carries out the request that the guest has given, as the first two descriptors say.
+    fn serve_disk(&mut self) {
+        let (parts, seen) = (self.rings[0].parts, self.rings[0].seen);
+        let mut disk = self.disk.take().unwrap_or_default();
+        let words: Vec<u64> = [0, 8, 16, 24].iter().map(|at| self.number(parts[0] + at, if at % 16 == 8 { 4 } else { 8 })).collect();
+        let (request, answer, room) = (words[0], words[2], words[3] as usize);
+        let (kind, at) = (self.number(request, 4), self.number(request + 8, 8) as usize * 512);
+        let moved = if kind == 1 { words[1] as usize - 16 } else { room - 1 };
+        if let (0 | 1, Some(place)) = (kind, disk.get_mut(at..at + moved)) {
+            for (offset, byte) in place.iter_mut().enumerate() {
+                match kind {
+                    0 => self.store(answer + offset as u64, &[*byte]),
+                    _ => *byte = self.number(request + 16 + offset as u64, 1) as u8,
+                }
+            }
+        }
+        self.store(answer + room as u64 - 1, &[self.answer.0]);
+        let used = parts[2] + 4 + 8 * u64::from(seen % 16);
+        self.store(used, &0u32.to_le_bytes());
+        self.store(used + 4, &(room as u32 + self.answer.1).to_le_bytes());
+        self.rings[0].seen = seen.wrapping_add(1);
+        self.store(parts[2] + 2, &self.rings[0].seen.to_le_bytes());
+        self.disk = Some(disk);
+    }
+
     fn serve(&mut self, queue: usize) {
+        if self.disk.is_some() {
+            if !self.is_slow {
+                self.serve_disk();
+            }
+            return;
+        }
         if self.is_card {
             return self.serve_card(queue);
         }
@@ -286,6 +335,8 @@ impl State {
             20 => self.status.into(),
             24 => 128,
             30 => self.selected as u64,
+            0x2000 if let Some(disk) = &self.disk => disk.len() as u64 / 512,
+            0x2004 if self.disk.is_some() => 0,
             0x2004 => self.names.len() as u64 + 1,
             _ => 0,
         }

@@ -1,5 +1,5 @@
-//! Virtio devices on PCI: the console with many ports, the device of files, and the network card:
-//! drivers without a kernel.
+//! Virtio devices on PCI: the console with many ports, the device of files, the network card,
+//! and disks: drivers without a kernel.
 //!
 //! Nothing that the device says is trusted. A program that uses this gives memory and registers in
 //! through [`Memory`] and [`Configuration`].
@@ -9,6 +9,7 @@
 
 extern crate alloc;
 
+mod block;
 mod console;
 mod control;
 mod exchange;
@@ -22,13 +23,14 @@ mod queue;
 mod tests;
 mod transport;
 
+pub use block::{Block, MOST, Refusal, SECTOR};
 pub use console::{Console, MAX_PORTS, Port, WRITE_SIZE};
 pub use exchange::Exchange;
 pub use memory::{Memory, Shared};
 pub use network::{MAX_FRAME, Network};
 pub use pci::{Bar, Configuration, Function, find, find_next};
 pub use queue::Queue;
-pub use transport::Transport;
+pub use transport::{Layout, Transport};
 
 /// Number of the vendor of all virtio devices.
 pub const VENDOR: u16 = 0x1af4;
@@ -38,6 +40,9 @@ pub const CONSOLE: u16 = 0x1043;
 pub const FILES: u16 = 0x1049;
 /// Number of the network card, without the transitional interface.
 pub const NETWORK: u16 = 0x1041;
+
+/// Number of disks, without the transitional interface.
+pub const BLOCK: u16 = 0x1042;
 
 /// The device broke the rules, or lacks something that the driver needs. It is not used any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
-//! Tests of the console and of the network card against a device that follows the rules, and
-//! against one that does not.
+//! Tests of the console, of the network card and of disks against devices that follow the rules,
+//! and against some that do not.
 
 use crate::fake::{Device, FakeMemory};
 use crate::pci::Configuration;
-use crate::{CONSOLE, Console, Fault, NETWORK, Network, VENDOR, find};
+use crate::{BLOCK, Block, CONSOLE, Console, Fault, NETWORK, Network, Refusal, VENDOR, find};
 use alloc::{vec, vec::Vec};
 
 fn start(names: &[&[u8]]) -> (Device, Console<FakeMemory>) {
@@ -216,4 +216,55 @@ fn a_card_that_breaks_the_rules_is_found_out() {
         device.scribble_ring(1, at, byte);
         assert!(card.send(&[7; 60]).unwrap_err().0.contains("more buffers"));
     }
+}
+
+fn disk() -> (Device, Block<FakeMemory>) {
+    let device = Device::disk((0..16 * 512u32).map(|at| (at / 512) as u8).collect());
+    let function = find(&mut device.clone(), VENDOR, BLOCK).unwrap();
+    let block = Block::start(&mut device.clone(), function, |_| Some(device.registers()), |size| device.take(size)).unwrap();
+    (device, block)
+}
+
+#[test]
+fn sectors_come_and_go_whole() {
+    let (device, mut disk) = disk();
+    assert_eq!(disk.size(), 16 * 512);
+    let mut bytes = [0; 1024];
+    for _ in 0..20 {
+        disk.read(3, &mut bytes, || false).unwrap();
+        assert!(bytes[..512].iter().all(|byte| *byte == 3) && bytes[512..].iter().all(|byte| *byte == 4));
+    }
+    disk.write(15, &[7; 512], || false).unwrap();
+    disk.flush(|| false).unwrap();
+    assert_eq!(device.0.borrow().disk.as_ref().unwrap()[15 * 512..], [7; 512]);
+    // Beyond the end, and no whole sectors.
+    assert_eq!(disk.read(15, &mut bytes, || false), Err(Refusal::Failed));
+    assert_eq!(disk.write(0, &[0; 5], || false), Err(Refusal::Failed));
+    assert_eq!(disk.read(u64::MAX, &mut bytes, || false), Err(Refusal::Failed));
+}
+
+#[test]
+fn a_disk_that_fails_is_asked_again_and_one_that_lies_is_not() {
+    let (device, mut disk) = disk();
+    let mut bytes = [0; 512];
+    device.0.borrow_mut().answer = (1, 0);
+    assert_eq!(disk.read(0, &mut bytes, || false), Err(Refusal::Failed));
+    device.0.borrow_mut().answer = (0, 0);
+    assert_eq!(disk.read(1, &mut bytes, || false), Ok(()));
+    device.0.borrow_mut().answer = (0, 9);
+    assert!(matches!(disk.read(1, &mut bytes, || false), Err(Refusal::Broken(_))));
+    device.0.borrow_mut().answer = (0, 0);
+    assert!(matches!(disk.read(1, &mut bytes, || false), Err(Refusal::Broken(_))));
+}
+
+#[test]
+fn a_disk_that_does_not_answer_is_given_up() {
+    let (device, mut disk) = disk();
+    device.0.borrow_mut().is_slow = true;
+    let mut looks = 0;
+    let fault = disk.flush(|| {
+        looks += 1;
+        looks < 5
+    });
+    assert_eq!((fault, looks), (Err(Refusal::Broken(Fault("the disk does not answer"))), 5));
 }

@@ -5,7 +5,7 @@ use nacre_proto::describe::{Kind, Word, structure};
 use nacre_proto::server::{Output, rehearsal};
 use nacre_proto::structures::{Attributes, Entries, Entry, Status};
 use nacre_proto::{HandlerResult, PROTOCOLS, Request};
-use nacre_proto::{channel, clock, control, dataspace, directory, file, keyed, mailbox, memory, nic, parent, process, segment, terminal};
+use nacre_proto::{channel, clock, control, dataspace, directory, driver, file, keyed, mailbox, memory, nic, parent, process, segment, terminal};
 use nacre_sys::Reference;
 
 /// A server that believes what it is told of sizes.
@@ -49,6 +49,7 @@ impl mailbox::Server for Credulous {}
 impl dataspace::Server for Credulous {}
 impl control::Server for Credulous {}
 impl nic::Server for Credulous {}
+impl driver::Server for Credulous {}
 
 /// Protocols that have a server here. The test asks that all have one.
 pub const SERVED: &[u32] = &[
@@ -66,6 +67,7 @@ pub const SERVED: &[u32] = &[
     dataspace::NUMBER,
     control::NUMBER,
     nic::NUMBER,
+    driver::NUMBER,
 ];
 
 fn serve(number: u32, request: &mut Request<'_>) {
@@ -83,6 +85,7 @@ fn serve(number: u32, request: &mut Request<'_>) {
         dataspace::NUMBER => dataspace::dispatch(&mut Credulous, request),
         control::NUMBER => control::dispatch(&mut Credulous, request),
         nic::NUMBER => nic::dispatch(&mut Credulous, request),
+        driver::NUMBER => driver::dispatch(&mut Credulous, request),
         _ => clock::dispatch(&mut Credulous, request),
     }
 }

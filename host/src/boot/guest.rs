@@ -17,7 +17,7 @@ use super::given;
 use super::{initramfs, kernel};
 use crate::absolute::absolute;
 use super::program::{self, GUEST_PATH, Scope};
-use super::volumes;
+use super::{disks, volumes};
 use super::writer::{self, Root};
 use crate::builds::{Products, Program, names};
 use crate::cli::{GuestArguments, Seed};
@@ -61,7 +61,7 @@ impl Guest {
     pub fn compose(products: &Products, arguments: &GuestArguments, facts: &Facts) -> Outcome<Guest> {
         let below = arguments.root.as_ref();
         let mut files = below.map_or_else(|| base(data::limit(arguments.memory)), |root| Ok(root.files()))?;
-        add_native(&mut files, products)?;
+        add_native(&mut files, products, !arguments.disks.is_empty())?;
         let directory = std::env::current_dir().context(Class::Internal, || "cannot find the current directory".to_string())?;
         for option in &arguments.files {
             given::add(&mut files, &directory, option, below.is_some())?;
@@ -72,7 +72,7 @@ impl Guest {
             }
         }
         let monitors = products.monitors().map(|monitor| monitor.name.clone()).collect();
-        let natives = products.programs.iter().map(|program| program.name.clone()).filter(|name| !["linux", "root"].contains(&name.as_str())).collect();
+        let natives = products.programs.iter().map(|program| program.name.clone()).filter(|name| !["linux", "root", "disk"].contains(&name.as_str())).collect();
         let path = std::env::var_os("PATH").unwrap_or_default();
         let scope = Scope { monitors: &monitors, natives: &natives, directory: &directory, path: &path, root: below, volumes: &arguments.volumes };
         let stack = program::resolve(&arguments.command, &scope, &mut files)?;
@@ -103,9 +103,7 @@ impl Guest {
         if arguments.network.as_ref().is_some_and(Network::has_names) && below.is_none() {
             files.add_file(Path::new("/etc/resolv.conf"), 0o644, RESOLVERS);
         }
-        if !arguments.volumes.is_empty() {
-            files.add_file(Path::new("/etc/nacre/mounts"), 0o600, volumes::list(&arguments.volumes));
-        }
+        add_mounts(&mut files, arguments);
         add_seed(&mut files, arguments.seed)?;
         // A disc may boot on any machine. Only of QEMU's is it known where its devices are.
         if !matches!(arguments.seed, Seed::Processor) {
@@ -116,6 +114,16 @@ impl Guest {
         let name = arguments.command.first().map_or(String::new(), |word| word.display().to_string());
         let absent = if below.is_some() || !arguments.volumes.is_empty() { None } else { absent(&arguments.command, &directory, &files) };
         Ok(Guest { image, absent, outputs: stack.outputs, name, program, has_machine })
+    }
+}
+
+/// Tells root of the directories of this machine and of the disks.
+fn add_mounts(files: &mut Files, arguments: &GuestArguments) {
+    if !arguments.volumes.is_empty() {
+        files.add_file(Path::new("/etc/nacre/mounts"), 0o600, volumes::list(&arguments.volumes));
+    }
+    if !arguments.disks.is_empty() {
+        files.add_file(Path::new("/etc/nacre/disks"), 0o600, disks::list(&arguments.disks));
     }
 }
 
@@ -276,10 +284,12 @@ fn applets() -> Outcome<Vec<PathBuf>> {
 
 /// Native programs go to `/bin`, before applets of their names; the library for Linux programs has
 /// its own place.
-fn add_native(files: &mut Files, products: &Products) -> Outcome<()> {
+fn add_native(files: &mut Files, products: &Products, has_disks: bool) -> Outcome<()> {
     for program in &products.programs {
         match (program.group.as_str(), program.name.as_str()) {
             ("servers", "root") => {}
+            ("servers", "disk") if !has_disks => {}
+            ("servers", "disk") => files.add_file(Path::new("/lib/nacre/disk"), 0o700, stripped(program)?),
             ("user", "linux") => files.add_file(Path::new("/lib/nacre/linux"), 0o755, stripped(program)?),
             _ => files.add_file(&Path::new("/bin").join(&program.name), 0o755, stripped(program)?),
         }

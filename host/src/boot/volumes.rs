@@ -76,15 +76,21 @@ impl VolumeArguments {
     }
 }
 
+/// Refuses to put something at a path that the guest fills itself.
+pub fn check_place(what: &str, path: &Path) -> Outcome<()> {
+    let refused = |why: &str, remedy: &str| Err(Failure::new(Class::Usage, format!("cannot put {what} at {}: {why}", path.display())).remedy(remedy));
+    if path == Path::new("/") {
+        return refused("it is the guest's root", "take --root, --root-ro or --root-overlay for a directory, and another PATH for a disk");
+    }
+    match OWN.iter().find(|own| path.starts_with(own) || Path::new(own).starts_with(path)) {
+        Some(own) => refused(&format!("the guest fills {own} itself"), "name another PATH"),
+        None => Ok(()),
+    }
+}
+
 fn open(named: &Named, here: &Path) -> Outcome<Volume> {
     let path = absolute(here, named.path.as_ref().unwrap_or(&named.directory));
-    let refused = |why: &str, remedy: &str| Err(Failure::new(Class::Usage, format!("cannot put a directory at {}: {why}", path.display())).remedy(remedy));
-    if path == Path::new("/") {
-        return refused("it is the guest's root", "take --root, --root-ro or --root-overlay");
-    }
-    if let Some(own) = OWN.iter().find(|own| path.starts_with(own) || Path::new(own).starts_with(&path)) {
-        return refused(&format!("the guest fills {own} itself"), "name another PATH");
-    }
+    check_place("a directory", &path)?;
     let host = here.join(&named.directory);
     if fs::metadata(&host).is_ok_and(|metadata| !metadata.is_dir()) {
         let remedy = format!("put a file there with --file {}:{}", named.directory.display(), path.display());

@@ -29,6 +29,7 @@ pub fn fuzz(tree: &Tree, arguments: &FuzzArguments) -> Outcome<i32> {
         warm: None,
         directory: Default::default(),
         volumes: Default::default(),
+        disks: Default::default(),
         network: Default::default(),
         guest: GuestArguments { bare: true, command, ..GuestArguments::default() },
     };

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-use crate::boot::volumes;
+use crate::boot::{disks, volumes};
 use crate::network::Network;
 use crate::cli::MachineArguments;
 use crate::failure::{Class, Context, Failure, Outcome};
@@ -89,6 +89,7 @@ impl Machine {
         }
         words.extend(self.arguments.directory.iter().flat_map(|directory| directory.words("directory")));
         words.extend(volumes::words(&self.arguments.volumes));
+        words.extend(disks::words(&self.arguments.disks));
         words.extend(self.arguments.network.iter().flat_map(Network::words));
         if let Some(console) = &self.arguments.console {
             let mut file = OsString::from("file:");

@@ -100,6 +100,17 @@ impl<T: Tree> Server<T> {
         &self.tree
     }
 
+    /// Returns the tree, for its owner.
+    pub fn tree_mut(&mut self) -> &mut T {
+        &mut self.tree
+    }
+
+    /// Ends the server: files that the guest has open are closed.
+    pub fn into_tree(mut self) -> T {
+        self.fids.clear();
+        self.tree
+    }
+
     fn serve(&mut self, kind: u8, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
         match kind {
             8 => self.file_system(message, answer),

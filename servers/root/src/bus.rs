@@ -4,8 +4,12 @@
 use crate::memory;
 use core::ops::Range;
 use nacre_abi::environment::IO_PORTS;
-use nacre_sys::{Reference, Window, io};
-use nacre_virtio::{CONSOLE, Configuration, Console, Exchange, FILES, Fault, Function, Memory, NETWORK, Network, Shared, VENDOR, find, find_next};
+use nacre_abi::rights::REFERENCE_USE;
+use alloc::vec::Vec;
+use nacre_abi::Rights;
+use nacre_proto::Errno;
+use nacre_sys::{OwnedReference, OwnedRegion, Reference, Window, io};
+use nacre_virtio::{BLOCK, CONSOLE, Configuration, Console, Exchange, FILES, Fault, Function, Layout, Memory, NETWORK, Network, Shared, VENDOR, find, find_next};
 
 const ALL_PORTS: Reference = Reference(IO_PORTS);
 /// Ports of the configuration space: which word, and its value.
@@ -18,6 +22,9 @@ const PLACE: u32 = 0xe000_0000;
 /// Addresses above this are of no device, and registers of more bytes than this of no console.
 const END: u64 = 1 << 46;
 const MAX_REGISTERS: u64 = 1 << 20;
+
+/// Rights of what a driver gets.
+const GIVEN: Rights = Rights::READ.union(Rights::WRITE);
 
 /// The configuration space, by ports.
 struct Space;
@@ -76,7 +83,7 @@ pub fn console(ranges: &[Range<u64>]) -> Result<(Console<DeviceMemory>, u64), Fa
 /// whole frames.
 pub fn files(ranges: &[Range<u64>], before: usize, size: u64) -> Result<Exchange<DeviceMemory>, Fault> {
     let function = find_next(&mut Space, VENDOR, FILES, before).ok_or(Fault("there is no such device"))?;
-    let device = Exchange::start(&mut Space, function, |number| registers(function, number, ranges), take, size);
+    let device = Exchange::start(&mut Space, function, |number| registers(function, number, ranges), take, (size, 0));
     if device.is_err() {
         function.turn(&mut Space, false);
     }
@@ -92,6 +99,61 @@ pub fn network(ranges: &[Range<u64>]) -> Result<(Network<DeviceMemory>, u64), Fa
         function.turn(&mut Space, false);
     }
     Ok((card?, line))
+}
+
+/// A device that is handed to a driver: its registers are mapped and it is turned on, and it has
+/// memory.
+pub struct Handed {
+    /// Slot of the device.
+    pub slot: u8,
+    /// Configuration space as it is.
+    pub space: Vec<u8>,
+    /// Memory that the device reaches, and its address as the device counts.
+    pub memory: Window,
+    /// See [`Handed::memory`].
+    pub address: u64,
+    memory_region: OwnedRegion,
+    /// Number, bytes and region of the registers.
+    registers: (u64, u64, OwnedRegion),
+}
+
+impl Handed {
+    /// Returns the registers with this number, and how many bytes there are.
+    pub fn registers(&self, number: u64) -> Result<(u64, OwnedReference), Errno> {
+        let (known, size, region) = &self.registers;
+        if *known != number {
+            return Err(Errno::ENODEV);
+        }
+        Ok((*size, region.new_reference(REFERENCE_USE)?))
+    }
+
+    /// Returns the memory.
+    pub fn memory_region(&self) -> Result<OwnedReference, Errno> {
+        Ok(self.memory_region.new_reference(REFERENCE_USE)?)
+    }
+
+    /// Keeps the device from reading and writing memory.
+    pub fn turn_off(&self) {
+        Function { slot: self.slot }.turn(&mut Space, false);
+    }
+}
+
+/// Prepares the disk that has so many before it, with so many bytes of memory.
+pub fn disk(ranges: &[Range<u64>], before: usize, size: u64) -> Result<Handed, Fault> {
+    const LACK: Fault = Fault("there is no memory for it");
+    let function = find_next(&mut Space, VENDOR, BLOCK, before).ok_or(Fault("there is no such disk"))?;
+    let (_, bar) = Layout::read(&mut Space, function)?;
+    let (window, bytes) = registers(function, bar, ranges).ok_or(Fault("its registers cannot be mapped"))?;
+    let shared = take(size).ok_or(LACK)?;
+    let start = window.0.start() - memory::LINE;
+    Ok(Handed {
+        slot: function.slot,
+        space: (0..64).flat_map(|word| Space.read(function.slot, 4 * word).to_le_bytes()).collect(),
+        memory: shared.memory.0,
+        address: shared.address,
+        memory_region: memory::region(shared.address, size, GIVEN).map_err(|_| LACK)?,
+        registers: (bar.into(), bytes, memory::region(start, bytes, GIVEN).map_err(|_| LACK)?),
+    })
 }
 
 /// Maps a function's registers and turns it on.

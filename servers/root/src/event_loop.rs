@@ -13,7 +13,7 @@ use nacre_abi::fault;
 use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
 use nacre_nest::host::{Exception, KILLED, KILLED_TEXT};
 use nacre_proto::{Errno, Event, Request, ServerEndpoint};
-use nacre_proto::{clock, control, directory, file, memory, nic, parent, segment, terminal};
+use nacre_proto::{clock, control, directory, driver, file, memory, nic, parent, segment, terminal};
 use nacre_sys::{Code, Status};
 
 /// Exit status of a program that a signal ended, as a shell says it.
@@ -42,6 +42,7 @@ impl Root {
             Err(status) => return Err(status),
         }
         crate::memory::prepare_area();
+        self.settle_drives();
         self.tell_notices();
         self.wake_more();
         self.do_chore();
@@ -60,6 +61,7 @@ impl Root {
     /// Says how the program ended, and waits until the lines have taken everything. The host may
     /// not listen any more: then not for ever.
     fn drain(&mut self, endpoint: &mut ServerEndpoint) -> Result<(), Status> {
+        self.close_drives();
         self.report_foreign_calls();
         self.bring_out();
         let status = self.status.unwrap_or(0);
@@ -114,6 +116,7 @@ impl Root {
             clock::NUMBER => clock::dispatch(self, request),
             control::NUMBER => control::dispatch(self, request),
             nic::NUMBER => nic::dispatch(self, request),
+            driver::NUMBER => driver::dispatch(self, request),
             _ => request.refuse(Errno::ENOSYS),
         }
     }
@@ -138,6 +141,10 @@ impl Root {
                 self.say_end(&KILLED_TEXT);
                 self.end(KILLED);
             }
+        } else if let Kind::DriverKeeper(number) = object.kind {
+            if bits & THREAD_ENDED != 0 {
+                self.end_driver(number);
+            }
         } else if bits & NO_REFERENCES != 0 && !object.stays {
             self.close(key);
         }
@@ -151,11 +158,13 @@ impl Root {
 
     /// Ends the program. Exceptions arrive at the port of its keeper and at no other.
     fn exception(&mut self, request: &mut Request<'_>) {
-        if !self.objects.get(Key::from_word(request.word())).is_some_and(|object| matches!(object.kind, Kind::Keeper)) {
-            return request.answer(fault::STOP, [0; 6]);
-        }
         let exception = Exception::from_words(request.words());
         request.answer(fault::STOP, [0; 6]);
+        match self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
+            Some(Kind::Keeper) => {}
+            Some(Kind::DriverKeeper(number)) => return self.driver_exception(*number, &exception),
+            _ => return,
+        }
         self.say_end(&exception);
         self.end(exception.exit_status());
     }

@@ -8,6 +8,7 @@ use crate::hardware::monotonic;
 use crate::tree::{Id, Time, format};
 use crate::tree::outside::{Change, Found, New, Origin};
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 use nacre_9p::{Changes, Client, Error, Fid, MAX_MESSAGE, ROOT, Status, Wire, open};
@@ -60,7 +61,7 @@ impl Wire for Device {
 
 /// The directory. The head of this module describes it.
 pub struct HostDirectory {
-    client: Client<Device>,
+    client: Client<Box<dyn Wire>>,
     /// Numbers by which files are read, by those by which they are known.
     open: BTreeMap<Id, Fid>,
     /// Numbers by which files are read and written.
@@ -75,7 +76,12 @@ impl HostDirectory {
     pub fn start(ranges: &[Range<u64>], before: usize) -> Result<HostDirectory, Fault> {
         let size = u64::from(MAX_MESSAGE).next_multiple_of(crate::frames::FRAME);
         let device = bus::files(ranges, before, size)?;
-        let client = Client::start(Device(Some(device))).map_err(|_| Fault("the host does not speak 9P2000.L"))?;
+        HostDirectory::greet(Box::new(Device(Some(device)))).map_err(|_| Fault("the host does not speak 9P2000.L"))
+    }
+
+    /// Greets whoever serves files at the other end of a wire.
+    pub fn greet(wire: Box<dyn Wire>) -> Result<HostDirectory, Error> {
+        let client = Client::start(wire)?;
         Ok(HostDirectory { client, open: BTreeMap::new(), writable: BTreeMap::new(), held: BTreeSet::new() })
     }
 
@@ -107,7 +113,7 @@ impl HostDirectory {
 }
 
 /// Opens a file in place of another one, if too many are open.
-fn opened(client: &mut Client<Device>, open: &mut BTreeMap<Id, Fid>, held: &BTreeSet<Id>, (file, flags): (Id, u32)) -> Result<Fid, Error> {
+fn opened(client: &mut Client<Box<dyn Wire>>, open: &mut BTreeMap<Id, Fid>, held: &BTreeSet<Id>, (file, flags): (Id, u32)) -> Result<Fid, Error> {
     if open.len() >= MAX_OPEN + held.len()
         && let Some(other) = open.keys().find(|id| !held.contains(id)).copied()
     {

@@ -8,7 +8,7 @@ use crate::promises::Promise;
 use crate::sources::Source;
 use crate::table::{Key, Table};
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_proto::{Errno, clock, control, directory, file, nic, parent, segment, terminal};
+use nacre_proto::{Errno, clock, control, directory, driver, file, nic, parent, segment, terminal};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Port, PortSet, Reference, Status};
 
 /// Records of all clients take at most this part of the memory, within these bounds.
@@ -33,6 +33,10 @@ pub enum Kind {
     Seat,
     /// The network card.
     Nic,
+    /// The parent of the driver of a disk, by the disk's number.
+    Driver(usize),
+    /// Port of the exceptions of a driver, and of its end.
+    DriverKeeper(usize),
     /// A pool of memory.
     Pool(Key),
     /// A pool of memory, for those who may not destroy it. True: memory for kernel objects does not
@@ -69,10 +73,11 @@ impl Kind {
             Kind::Clock => protocol == clock::NUMBER,
             Kind::Control | Kind::Seat => protocol == control::NUMBER,
             Kind::Nic => protocol == nic::NUMBER,
+            Kind::Driver(_) => [parent::NUMBER, driver::NUMBER].contains(&protocol),
             Kind::Pool(_) | Kind::SharedPool(..) => protocol == nacre_proto::memory::NUMBER,
             Kind::Segment(..) | Kind::Promise(..) | Kind::Coloured(_) | Kind::View(_) => protocol == segment::NUMBER,
             Kind::File(_) | Kind::Source(_) => [file::NUMBER, terminal::NUMBER, directory::NUMBER].contains(&protocol),
-            Kind::Keeper | Kind::Lines | Kind::Faults(..) | Kind::Owner(_) | Kind::Running(_) => false,
+            Kind::Keeper | Kind::DriverKeeper(_) | Kind::Lines | Kind::Faults(..) | Kind::Owner(_) | Kind::Running(_) => false,
         }
     }
 }

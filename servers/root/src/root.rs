@@ -3,6 +3,7 @@
 use crate::chores::{Chores, Destroying};
 use crate::console::Console;
 use crate::debug_line::DebugLine;
+use crate::drives::Drives;
 use crate::files::Files;
 use crate::host_ports::HostPorts;
 use crate::locks::{Holder, Locks};
@@ -42,6 +43,8 @@ pub struct Root {
     pub commands: Seats<Told>,
     /// Ports to the host.
     pub ports: HostPorts,
+    /// Disks.
+    pub drives: Drives,
     /// The network card.
     pub card: NetworkCard,
     /// Paths of files that the host gets when the program has ended.

@@ -7,6 +7,7 @@ use crate::chores::Chores;
 use crate::starving::Hunger;
 use crate::console::Console;
 use crate::debug_line::DebugLine;
+use crate::drives::{self, Drives};
 use crate::files::Files;
 use crate::hardware;
 use crate::host_ports::HostPorts;
@@ -91,7 +92,9 @@ pub fn run() -> Result<(), Failure> {
     }
     root.add_host_ports();
     root.console.messages.ready();
-    root.start_program();
+    root.start_drivers();
+    root.drives.holds_program = true;
+    root.settle_drives();
     root.run()?;
     // Nothing is taken down: the machine goes with all of it.
     hardware::end_machine();
@@ -115,12 +118,15 @@ fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>, Option<Fault>),
     let fixed = files.take_secret(FIXED_SEED);
     let random = Random::new(&fixed.clone().unwrap_or_else(|| files.take_secret(SEED).unwrap_or_default()), fixed.is_some(), time);
     let ports = HostPorts::start(boot, lines);
+    let (drives, fault) = Drives::find(&files.take_secret(drives::LIST).unwrap_or_default(), &boot.own_ranges());
+    let problem = problem.or(fault);
     let root = Root {
         files,
         objects,
         pools,
         console,
         debug_line: DebugLine::start(lines),
+        drives,
         commands: Seats::default(),
         outputs,
         card: NetworkCard::start(boot, lines, ports.line()),
@@ -146,7 +152,7 @@ fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>, Option<Fault>),
 impl Root {
     /// Starts the program; a refusal is a sentence for the person who asked for it, and the exit
     /// status of a shell.
-    fn start_program(&mut self) {
+    pub(crate) fn start_program(&mut self) {
         let command = self.files.read_all(COMMAND).unwrap_or_default();
         let environment = self.files.read_all(ENVIRONMENT).unwrap_or_default();
         let (arguments, environment) = (strings(&command), strings(&environment));

@@ -4,6 +4,7 @@ mod chore;
 mod clock;
 mod control;
 mod directory;
+mod driver;
 mod file;
 mod host_port;
 mod memory;

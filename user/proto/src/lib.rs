@@ -31,6 +31,7 @@ pub mod clock;
 pub mod control;
 pub mod dataspace;
 pub mod directory;
+pub mod driver;
 pub mod file;
 pub mod keyed;
 pub mod mailbox;
@@ -65,4 +66,5 @@ pub const PROTOCOLS: &[&describe::Protocol] = &[
     &dataspace::PROTOCOL,
     &control::PROTOCOL,
     &nic::PROTOCOL,
+    &driver::PROTOCOL,
 ];

@@ -3,7 +3,7 @@
 //! A declaration says of each reference who may keep it and where it comes from. Monitors that
 //! attenuate decide by that what crosses. A reference without a kind does not compile.
 
-use crate::{channel, clock, control, dataspace, directory, file, keyed, mailbox, memory, nic, parent, process, segment, terminal};
+use crate::{channel, clock, control, dataspace, directory, driver, file, keyed, mailbox, memory, nic, parent, process, segment, terminal};
 use nacre_abi::Rights;
 
 /// Kind of a reference in a message.
@@ -82,6 +82,8 @@ pub enum Type {
     Process,
     /// An owner of locks, which takes no calls.
     Owner,
+    /// The wire of a driver, by which it gets requests.
+    Wire,
     /// A port that is notified, and takes no calls.
     Port,
     /// Sum: what opening a path gives, as the mode in the reply's first word says.
@@ -113,6 +115,7 @@ impl Type {
             Type::Control => &[control::NUMBER],
             Type::Nic => &[nic::NUMBER],
             Type::Process => &[parent::NUMBER, process::NUMBER],
+            Type::Wire => &[driver::NUMBER],
             Type::Owner | Type::Port | Type::Opened | Type::Stream | Type::Service | Type::Any => &[],
         }
     }
@@ -201,7 +204,9 @@ mod tests {
             }
         }
         for protocol in PROTOCOLS {
-            assert!(reached.iter().any(|of| of.protocols().contains(&protocol.number)), "{}", protocol.name);
+            // Drivers are root's own children: nobody else has what answers this one.
+            let is_hidden = protocol.number == driver::NUMBER;
+            assert_eq!(reached.iter().any(|of| of.protocols().contains(&protocol.number)), !is_hidden, "{}", protocol.name);
         }
     }
 }

@@ -27,7 +27,11 @@ impl Root {
 
 impl Server for Root {
     fn find(&mut self, request: &mut Request<'_>, service: u64) -> HandlerResult<find::Output> {
-        self.check_parent(request)?;
+        if self.drive_number(request).is_err() {
+            self.check_parent(request)?;
+        } else if ![SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_CLOCK].contains(&service) {
+            return Err(Errno::ENOENT);
+        }
         let key = match service {
             SERVICE_FILES => self.standing.files,
             // The program is all that runs: what ends with it ends with the machine.
@@ -48,6 +52,10 @@ impl Server for Root {
     }
 
     fn exit(&mut self, request: &mut Request<'_>, status: u64) -> HandlerResult<exit::Output> {
+        if let Ok(number) = self.drive_number(request) {
+            self.end_driver(number);
+            return Ok(Answer::Later);
+        }
         self.check_parent(request)?;
         self.end(nacre_proto::parent::checked_status(status));
         Ok(Answer::Later)
@@ -67,7 +75,7 @@ impl Server for Root {
     }
 
     fn report(&mut self, request: &mut Request<'_>, kind: u64, text: &[u8]) -> HandlerResult<report::Output> {
-        self.check_parent(request)?;
+        self.drive_number(request).map(drop).or_else(|_| self.check_parent(request))?;
         let messages: &mut Messages = &mut self.console.messages;
         match kind {
             _ if messages.items.len() >= MAX_ITEMS => return Err(Errno::EAGAIN),

@@ -149,6 +149,11 @@ impl Sides {
         self.all.get_mut(usize::from(away.side))
     }
 
+    /// The outermost directories of all sides.
+    pub(super) fn mounts(&self) -> &[Key] {
+        &self.mounts
+    }
+
     /// Returns true for a side's outermost directory.
     pub(super) fn is_mount(&self, key: Key) -> bool {
         self.mounts.contains(&key)

@@ -249,13 +249,23 @@ impl<S: Store> Tree<S> {
         Ok(())
     }
 
-    /// Waits until what was written to a file lasts on the other side.
+    /// Waits until what was written to a file lasts on the other side; for the root directory, to
+    /// any.
     pub fn sync(&mut self, key: Key) -> Result<(), Errno> {
         self.write_back(key, false)?;
-        if self.content(key).is_err() {
-            return Ok(());
+        if key == self.root() {
+            // Everything is below it.
+            for mount in self.sides.mounts().to_vec() {
+                self.sync_there(mount)?;
+            }
         }
-        let Some((outside, id)) = self.passed(key) else { return Ok(()) };
+        self.sync_there(key)
+    }
+
+    fn sync_there(&mut self, key: Key) -> Result<(), Errno> {
+        // What else there is cannot be opened.
+        let is_file = matches!(self.node(key)?.body, NodeContent::File(_) | NodeContent::Directory(_));
+        let Some((outside, id)) = self.passed(key).filter(|_| is_file) else { return Ok(()) };
         outside.origin.sync(id)
     }
 }

@@ -1,0 +1,38 @@
+//! Memory of the program, all of it taken at the start: while a request is carried out, root waits
+//! for the answer, and gives nothing.
+
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use nacre_proto::Errno;
+use nacre_rt::{heap, memory};
+use nacre_abi::Rights;
+
+/// Bytes of the heap.
+const SIZE: u64 = 24 << 20;
+/// Bytes of it for blocks of the disk.
+pub const CACHE: usize = 8 << 20;
+/// Smallest part that the heap gets at a time: a part stays one piece.
+const PART: usize = 1 << 20;
+
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+static END: AtomicUsize = AtomicUsize::new(0);
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Takes the memory, and has the heap grow into it alone.
+pub fn take() -> Result<(), Errno> {
+    if IS_TAKEN.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
+    let start = memory::addresses(SIZE).ok_or(Errno::ENOMEM)?;
+    let (start, size) = memory::Segment::map(start, SIZE, Rights::NONE)?.leak();
+    NEXT.store(start as usize, Ordering::Relaxed);
+    END.store((start + size) as usize, Ordering::Relaxed);
+    heap::set_source(more);
+    Ok(())
+}
+
+fn more(size: usize) -> Option<(usize, usize)> {
+    let (start, size) = (NEXT.load(Ordering::Relaxed), size.max(PART).checked_next_multiple_of(4096)?);
+    let end = start.checked_add(size).filter(|end| *end <= END.load(Ordering::Relaxed))?;
+    NEXT.store(end, Ordering::Relaxed);
+    Some((start, size))
+}

@@ -1,0 +1,56 @@
+//! Protocol `driver`: what a driver asks of us.
+
+use crate::drives::{DEVICE, Drive, PART};
+use crate::objects::Kind;
+use crate::root::Root;
+use crate::table::Key;
+use nacre_proto::driver::{Server, carry_out, device, memory, ready, registers};
+use nacre_proto::server::Output;
+use nacre_proto::{Answer, Errno, HandlerResult, Request};
+use nacre_sys::Reference;
+
+impl Root {
+    /// Number of the disk whose driver asks.
+    pub(super) fn drive_number(&self, request: &Request<'_>) -> Result<usize, Errno> {
+        match self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
+            Some(Kind::Driver(number)) => Ok(*number),
+            _ => Err(Errno::ENOSYS),
+        }
+    }
+
+    fn drive(&self, request: &Request<'_>) -> Result<&Drive, Errno> {
+        self.drives.get(self.drive_number(request)?).ok_or(Errno::ENODEV)
+    }
+}
+
+impl Server for Root {
+    fn device(&mut self, request: &mut Request<'_>) -> HandlerResult<device::Output> {
+        let drive = self.drive(request)?;
+        let slot = drive.handed.slot;
+        let space = drive.handed.space.clone();
+        request.put(&space);
+        device::Output { slot: slot.into() }.now()
+    }
+
+    fn registers(&mut self, request: &mut Request<'_>, number: u64) -> HandlerResult<registers::Output> {
+        let (size, window) = self.drive(request)?.handed.registers(number)?;
+        registers::Output { size, window: window.into() }.now()
+    }
+
+    fn memory(&mut self, request: &mut Request<'_>) -> HandlerResult<memory::Output> {
+        let handed = &self.drive(request)?.handed;
+        memory::Output { address: handed.address, device: DEVICE, part: PART, memory: handed.memory_region()?.into() }.now()
+    }
+
+    fn ready(&mut self, request: &mut Request<'_>, _: Reference) -> HandlerResult<ready::Output> {
+        let number = self.drive_number(request)?;
+        let wire = request.keep(0)?;
+        let reply = request.detach()?;
+        self.drives.ready(number, wire, reply)?;
+        Ok(Answer::Later)
+    }
+
+    fn carry_out(&mut self, _: &mut Request<'_>, _: u64) -> HandlerResult<carry_out::Output> {
+        Err(Errno::ENOSYS)
+    }
+}

@@ -1,0 +1,25 @@
+//! Protocol 15, `driver`: a device in the hands of a driver, and the requests that it carries out.
+
+crate::protocol! {
+    /// A driver's parent, as it gives the device and memory that the device reaches; and a wire,
+    /// which the driver gives, and by which it gets requests. Requests and answers lie in parts of
+    /// the memory.
+    driver = 15;
+
+    /// Returns the slot of the device on the first bus of PCI, and its configuration space as it
+    /// is. `ENODEV`: there is no such device.
+    1 device() -> (slot: Number; bytes space: Data);
+    /// Returns the registers with this number, on whole pages, and how many bytes the device has
+    /// there. `ENODEV`: there are none.
+    2 registers(number: Number) -> (size: Number; references window: Region(DATA));
+    /// Returns memory, all zeros, its address as the device counts, and its sizes: of the part that
+    /// is for the device, and of two equal parts behind it, for a request and for its answer.
+    3 memory() -> (address: Hex, device: Number, part: Number; references memory: Region(DATA));
+    /// The device works: from now on requests come by this wire, one at a time. The parent calls
+    /// it, and waits for an answer for half a minute.
+    4 ready(; references wire: Kept(Wire)) -> ();
+    /// Carries out the request of so many bytes that lies in its part of the memory, and returns
+    /// the size of the answer in the other part; at a wire. 0 bytes: everything is to be brought to
+    /// the device now, since the machine ends.
+    5 carry_out(request: Number) -> (answer: Number);
+}
