@@ -1,7 +1,7 @@
 //! The client: one message out, one answer in.
 
 use crate::answer::{Answer, Status, Time};
-use crate::names::{self, Entry, is_name};
+use crate::names::{Entry, Listing, is_name};
 use crate::{Error, MAX_MESSAGE, PAYLOAD};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -70,9 +70,8 @@ const HEADER: usize = 7;
 const BASIC: u64 = 0x7ff;
 /// Flag of a removal: the name is a directory's.
 const REMOVE_DIRECTORY: u32 = 0x200;
-/// Largest number of files with a number, and of entries of one directory.
+/// Largest number of files with a number.
 const MAX_FIDS: u32 = 1 << 20;
-const MAX_ENTRIES: usize = 1 << 20;
 
 /// Changes of a file's attributes; `None`: they stay.
 #[derive(Clone, Copy, Debug, Default)]
@@ -260,7 +259,8 @@ impl<W: Wire> Client<W> {
         if count > bytes.len() { Err(Error::BROKEN) } else { Ok(count) }
     }
 
-    /// Returns the entries of a directory, without `.` and `..`.
+    /// Returns the entries of a directory, without `.` and `..`, in the order of their names.
+    /// `EIO`: the server goes in a circle. `ENOMEM`: the names take too much memory.
     pub fn list(&mut self, directory: Fid) -> Result<Vec<Entry>, Error> {
         let open = self.open(directory, open::READ | open::DIRECTORY)?;
         let listed = self.list_open(open);
@@ -269,14 +269,12 @@ impl<W: Wire> Client<W> {
     }
 
     fn list_open(&mut self, open: Fid) -> Result<Vec<Entry>, Error> {
-        let (mut entries, mut offset, limit) = (Vec::new(), 0, self.payload);
+        let (mut listing, mut offset, limit) = (Listing::default(), 0, self.payload);
         loop {
             let mut answer = self.ask(kind::LIST, |message| message.words(&[open.0]).long(offset).words(&[limit]))?;
             let count = answer.word()?;
-            match names::read(answer.bytes(count as usize)?, &mut entries)? {
-                None => return Ok(entries),
-                // A server that goes in a circle, or on for ever.
-                Some(next) if next == offset || entries.len() > MAX_ENTRIES => return Err(Error::BROKEN),
+            match listing.add(answer.bytes(count as usize)?)? {
+                None => return Ok(listing.finish()),
                 Some(next) => offset = next,
             }
         }

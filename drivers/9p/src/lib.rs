@@ -32,6 +32,8 @@ impl Error {
     pub const NOT_FOUND: Error = Error(2);
     /// The server broke the rules, or is gone.
     pub const BROKEN: Error = Error(5);
+    /// There is no memory for the answer.
+    pub const NO_MEMORY: Error = Error(12);
     /// There are too many numbers for files.
     pub const TOO_MANY: Error = Error(23);
     /// A name is none.

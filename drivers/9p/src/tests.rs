@@ -1,7 +1,11 @@
 //! The client against a server of one directory, which can be told to break the rules.
 
+use crate::names::Listing;
 use crate::{Client, Error, MAX_MESSAGE, ROOT, Wire, open};
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::string::ToString;
 use std::vec::Vec;
 
 /// A server: files by name, numbers by fid, and what to do with the next answer.
@@ -132,6 +136,54 @@ fn numbers_are_used_again() {
     assert_eq!(client.walk(ROOT, b"nothing"), Err(Error::NOT_FOUND));
     assert_eq!(client.walk(ROOT, b"c"), Ok(first));
     assert_eq!(client.wire().fids.len(), 2);
+}
+
+/// Answers listings with one entry each, which a function makes from the number of the question.
+fn listing(entry: impl Fn(u64) -> (u64, Vec<u8>) + 'static) -> (Client<Server>, Rc<Cell<u64>>) {
+    let (mut client, asked) = (client(), Rc::new(Cell::new(0)));
+    let count = asked.clone();
+    client.wire().damage = Some(Box::new(move |answer| {
+        if answer[4] == 41 {
+            let (offset, name) = entry(count.replace(count.get() + 1));
+            let part = [&[0; 13][..], &offset.to_le_bytes(), &[8], &with_size(&name)].concat();
+            answer.truncate(7);
+            answer.extend_from_slice(&(part.len() as u32).to_le_bytes());
+            answer.extend_from_slice(&part);
+            let size = answer.len() as u32;
+            answer[..4].copy_from_slice(&size.to_le_bytes());
+        }
+    }));
+    (client, asked)
+}
+
+#[test]
+fn a_listing_ends_whatever_the_server_says() {
+    // Nothing but names that are left out, each at another offset.
+    for name in [&b"."[..], b"", b"a/b"] {
+        let (mut client, asked) = listing(move |number| (number + 1, name.to_vec()));
+        assert_eq!(client.list(ROOT), Err(Error::BROKEN));
+        assert!(asked.get() < 100);
+    }
+    // A circle of offsets.
+    let (mut client, asked) = listing(|number| (number % 5 + 1, number.to_string().into_bytes()));
+    assert_eq!(client.list(ROOT), Err(Error::BROKEN));
+    assert!(asked.get() < 100);
+    // Long names without end.
+    let (mut client, asked) = listing(|number| (number + 1, std::format!("{number:0255}").into_bytes()));
+    assert_eq!(client.list(ROOT), Err(Error::NO_MEMORY));
+    assert!(asked.get() <= 1 << 18);
+    assert_eq!(client.wire().fids.len(), 1, "what was opened is forgotten");
+}
+
+#[test]
+fn a_listing_has_each_name_once() {
+    let mut answer = Listing::default();
+    let entry = |offset: u64, name: &[u8]| [&[0; 13][..], &offset.to_le_bytes(), &[8], &with_size(name)].concat();
+    assert_eq!(answer.add(&[entry(1, b"b"), entry(2, b"a"), entry(3, b"b")].concat()), Ok(Some(3)));
+    assert_eq!(answer.add(&entry(4, b"a")), Ok(Some(4)));
+    assert_eq!(answer.add(&[]), Ok(None));
+    let names: Vec<_> = answer.finish().into_iter().map(|entry| entry.name).collect();
+    assert_eq!(names, [b"a", b"b"]);
 }
 
 #[test]
