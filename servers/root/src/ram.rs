@@ -128,6 +128,10 @@ impl Store for Ram {
         start
     }
 
+    fn free_for_all(&self) -> u64 {
+        self.available()
+    }
+
     fn at_once(&self) -> usize {
         (LOOKS / (1 + self.regions.len() + self.views.pieces())).clamp(1, MAX_AT_ONCE)
     }

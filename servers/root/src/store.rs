@@ -13,6 +13,8 @@ pub trait Store {
     fn allocate_for_all(&mut self, size: u64) -> Option<u64> {
         self.allocate(size)
     }
+    /// Returns the number of bytes that can be allocated for all.
+    fn free_for_all(&self) -> u64;
     /// Gives a run back; whatever was mapped from it is unmapped.
     fn free(&mut self, start: u64, size: u64);
     /// Returns the number of runs that may be freed in one piece of work.
@@ -84,6 +86,10 @@ pub mod fake {
             let start = self.frames.allocate(size, FRAME)?;
             self.zero(start, size.next_multiple_of(FRAME));
             Some(start)
+        }
+
+        fn free_for_all(&self) -> u64 {
+            self.frames.free_bytes()
         }
 
         fn free(&mut self, start: u64, size: u64) {

@@ -81,6 +81,8 @@ pub struct Tree<S> {
     nodes: Table<Node>,
     root: Key,
     store: S,
+    /// Index of the node whose content is the next to make room for others'.
+    next_evicted: u32,
     /// Directories of others, around which it is or which are in it.
     sides: outside::Sides,
     /// Events for those who watch.
@@ -98,7 +100,7 @@ impl<S: Store> Tree<S> {
         node.links = 2;
         let root = nodes.insert(node);
         debug_assert_eq!(root, parent);
-        Tree { nodes, root, store, sides: outside::Sides::default(), happened: log::Log::default() }
+        Tree { nodes, root, store, next_evicted: 0, sides: outside::Sides::default(), happened: log::Log::default() }
     }
 
     /// The root directory.

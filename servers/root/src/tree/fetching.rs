@@ -224,17 +224,14 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    /// Fetches the first piece that lacks; false if there is none. For want of memory all other
-    /// files' goes, but for the spared one's, which afterwards is this one's.
+    /// Fetches the first piece that lacks; false if there is none. For want of memory other files'
+    /// goes, but for the spared one's, which afterwards is this one's.
     fn fill_gap(&mut self, key: Key, (offset, size): (u64, u64), cluster: u64, spared: &mut Option<Key>) -> Result<bool, Errno> {
         let Some(Node { body: NodeContent::File(content), .. }) = self.nodes.get(key) else { return Ok(false) };
         let Some((at, size)) = content.lacking(offset, size, cluster) else { return Ok(false) };
         let start = match self.store.allocate_for_all(size) {
             Some(start) => start,
-            None => {
-                self.evict(spared.replace(key));
-                self.store.allocate_for_all(size).ok_or(Errno::ENOMEM)?
-            }
+            None => self.evict(size, spared.replace(key)).ok_or(Errno::ENOMEM)?,
         };
         match self.read_outside(key, at, start, size) {
             Ok(()) => {
@@ -267,15 +264,36 @@ impl<S: Store> Tree<S> {
         Ok(())
     }
 
-    /// Gives back the memory of all contents that can be read again, but for one file's.
-    fn evict(&mut self, spared: Option<Key>) {
-        let store = &mut self.store;
-        for (key, node) in self.nodes.iter_mut() {
-            if let NodeContent::File(content) = &mut node.body
-                && node.origin.is_some() && Some(key) != spared && node.runners == 0
-            {
-                content.evict(store);
+    /// Allocates `size` bytes in the place of contents that can be read again, but for one file's.
+    /// `None`: all of them would not be enough, and none goes; or they lie too scattered.
+    fn evict(&mut self, size: u64, spared: Option<Key>) -> Option<u64> {
+        let may_go = |key: Key, node: &Node| node.origin.is_some() && Some(key) != spared && node.runners == 0;
+        let evictable = self.nodes.iter().filter(|(key, node)| may_go(*key, node)).map(|(_, node)| match &node.body {
+            NodeContent::File(content) => content.evictable(),
+            _ => 0,
+        });
+        let free = self.store.free_for_all();
+        if evictable.sum::<u64>() + free < size {
+            return None;
+        }
+        // Each search for memory costs more than a look at a node.
+        let (mut freed, mut next_try, first) = (free, size, self.next_evicted);
+        for is_behind in [true, false] {
+            for (key, node) in self.nodes.iter_mut().filter(|(key, _)| (key.index() >= first) == is_behind) {
+                let is_due = may_go(key, node);
+                let NodeContent::File(content) = &mut node.body else { continue };
+                freed += if is_due { content.evict(&mut self.store) } else { 0 };
+                if !is_due || freed < next_try {
+                    continue;
+                }
+                self.next_evicted = key.index() + 1;
+                let start = self.store.allocate_for_all(size);
+                if start.is_some() {
+                    return start;
+                }
+                next_try = freed + size;
             }
         }
+        self.store.allocate_for_all(size)
     }
 }

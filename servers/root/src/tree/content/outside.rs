@@ -121,10 +121,18 @@ impl Content {
         self.is_kept = true;
     }
 
-    /// Gives memory back whose bytes the other side still has.
-    pub fn evict(&mut self, store: &mut impl Store) {
-        if !self.is_kept && self.outside_end == self.size {
+    /// Returns the number of bytes of memory whose contents the other side still has.
+    pub fn evictable(&self) -> u64 {
+        let can_go = !self.is_kept && self.outside_end == self.size;
+        if can_go { self.runs.iter().map(|run| run.size).sum() } else { 0 }
+    }
+
+    /// Gives memory back whose bytes the other side still has. Returns how many.
+    pub fn evict(&mut self, store: &mut impl Store) -> u64 {
+        let count = self.evictable();
+        if count != 0 {
             self.release_from(store, 0);
         }
+        count
     }
 }
