@@ -105,6 +105,11 @@ impl<S: Store> Tree<S> {
 
     fn enter_found(&mut self, directory: Key, name: &[u8], (side, found): (u8, Found)) -> Result<(), Errno> {
         let away = Away { side, id: found.id };
+        if self.directory(directory)?.entries().contains_key(name) {
+            // The other side told of the name twice.
+            self.sides.of_mut(away).ok_or(Errno::EIO)?.origin.forget(found.id);
+            return Ok(());
+        }
         let key = match self.made_of(away, &found) {
             Some(key) => key,
             None => self.make_found(directory, away, found)?,
@@ -163,7 +168,8 @@ impl<S: Store> Tree<S> {
         })
     }
 
-    /// Fetches all names of a directory: once, or, if the other side changes by itself, each time.
+    /// Fetches all names of a directory: once, or each time if the other side changes by itself or
+    /// did not let all of it be looked at.
     pub fn prepare_listing(&mut self, key: Key) -> Result<(), Errno> {
         self.forget_absent();
         let node = self.nodes.get(key).ok_or(Errno::EIO)?;
@@ -177,11 +183,22 @@ impl<S: Store> Tree<S> {
         let gone = if is_passed { body.names_without(&names) } else { Vec::new() };
         let names: Vec<_> = names.into_iter().filter(|name| !body.entries().contains_key(&name[..]) && !body.is_removed(name) && !outside.is_absent(key, name)).collect();
         gone.iter().for_each(|name| self.drop_gone(key, name));
+        let mut is_whole = true;
         for name in names {
-            self.fetch(key, name)?;
+            is_whole &= self.fetch_listed(key, name)?;
         }
-        self.directory_mut(key)?.is_listed = true;
+        self.directory_mut(key)?.is_listed = is_whole;
         Ok(())
+    }
+
+    /// Fetches what a name of a listing leads to. False: the other side does not let it be looked
+    /// at, and the listing goes without it.
+    fn fetch_listed(&mut self, directory: Key, name: Vec<u8>) -> Result<bool, Errno> {
+        match self.fetch(directory, name) {
+            Ok(()) => Ok(true),
+            Err(errno @ (Errno::EIO | Errno::ENOMEM | Errno::ENOSPC | Errno::ENFILE)) => Err(errno),
+            Err(_) => Ok(false),
+        }
     }
 
     /// The other side keeps what it has: a change of a node that is its is refused, or stays here.
