@@ -280,14 +280,14 @@ impl<W: Wire> Client<W> {
         }
     }
 
-    /// Makes a regular file in a directory, with nobody else's content in it.
-    pub fn create(&mut self, directory: Fid, name: &[u8], mode: u32) -> Result<(), Error> {
+    /// Makes a regular file in a directory, with nobody else's content in it. Returns the number by
+    /// which the new file is open to be read and written, whatever its mode allows.
+    pub fn create(&mut self, directory: Fid, name: &[u8], mode: u32) -> Result<Fid, Error> {
         const EXCLUSIVE: u32 = 0o300;
         checked(name)?;
         let copy = self.with_new(|client, copy| client.ask(kind::WALK, |message| message.words(&[directory.0, copy.0]).short(0)).map(drop))?;
         let made = self.ask(kind::CREATE, |message| message.words(&[copy.0]).string(name).words(&[EXCLUSIVE | open::READ_WRITE, mode, 0])).map(drop);
-        self.forget(copy);
-        made
+        made.map(|()| copy).inspect_err(|_| self.forget(copy))
     }
 
     /// Makes a directory.

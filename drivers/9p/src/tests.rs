@@ -46,6 +46,12 @@ impl Server {
                 Ok([&[request[15], 0][..], &vec![0; 13 * usize::from(request[15])]].concat())
             }
             12 => Ok(vec![0; 17]),
+            14 => {
+                let name = string(request, 11);
+                self.files.insert(name.clone(), Vec::new());
+                self.fids.insert(word(request, 7), name);
+                Ok(vec![0; 17])
+            }
             24 => Ok(self.status(&self.fids[&word(request, 7)])),
             40 => Ok(self.list(request)),
             116 => {
@@ -128,16 +134,6 @@ fn a_listing_has_names_alone() {
     assert_eq!(names, [b"a", b"b", b"c"]);
 }
 
-#[test]
-fn numbers_are_used_again() {
-    let mut client = client();
-    let first = client.walk(ROOT, b"a").unwrap();
-    client.forget(first);
-    assert_eq!(client.walk(ROOT, b"nothing"), Err(Error::NOT_FOUND));
-    assert_eq!(client.walk(ROOT, b"c"), Ok(first));
-    assert_eq!(client.wire().fids.len(), 2);
-}
-
 /// Answers listings with one entry each, which a function makes from the number of the question.
 fn listing(entry: impl Fn(u64) -> (u64, Vec<u8>) + 'static) -> (Client<Server>, Rc<Cell<u64>>) {
     let (mut client, asked) = (client(), Rc::new(Cell::new(0)));
@@ -184,6 +180,25 @@ fn a_listing_has_each_name_once() {
     assert_eq!(answer.add(&[]), Ok(None));
     let names: Vec<_> = answer.finish().into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, [b"a", b"b"]);
+}
+
+#[test]
+fn numbers_are_used_again() {
+    let mut client = client();
+    let first = client.walk(ROOT, b"a").unwrap();
+    client.forget(first);
+    assert_eq!(client.walk(ROOT, b"nothing"), Err(Error::NOT_FOUND));
+    assert_eq!(client.walk(ROOT, b"c"), Ok(first));
+    assert_eq!(client.wire().fids.len(), 2);
+}
+
+#[test]
+fn a_new_file_is_open_by_the_number_that_made_it() {
+    let mut client = client();
+    let file = client.create(ROOT, b"new", 0o444).unwrap();
+    assert_eq!(client.write(file, 0, b"bytes"), Ok(5));
+    assert_eq!(client.wire().files[&b"new"[..]], b"bytes");
+    assert_eq!(client.wire().fids.len(), 2);
 }
 
 #[test]

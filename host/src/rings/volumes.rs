@@ -22,8 +22,9 @@ const OPTIONS: [&str; 3] = ["live:/data", "fixed:/data/inner:ro", "base:/mnt/new
 const SCRIPT: &str = "cd /data; cat text inner/text /mnt/new/base/text; echo new >made; mv made moved; (echo x >inner/no) 2>/dev/null || echo refused; \
                       echo kept >>/mnt/new/base/text; cat /mnt/new/base/text; mv moved /mnt/new/base; cp /mnt/new/base/moved back; \
                       ln text /tmp/text 2>/dev/null || echo apart; rmdir inner 2>/dev/null || echo busy; mv inner other 2>/dev/null || echo busy; \
-                      echo mine >/tmp/mine; mv /tmp/mine .; cat mine; ls; ls /mnt/new/base; ls /data/inner/..";
-const PRINTS: &str = "live\nfixed\nbase\nrefused\nbase\nkept\napart\nbusy\nbusy\nmine\nback\ninner\nmine\ntext\nmoved\ntext\nback\ninner\nmine\ntext\n";
+                      echo mine >/tmp/mine; mv /tmp/mine .; cat mine; \
+                      (umask 222; echo locked >lock; cat lock; rm -f lock); exec 3>>gone; rm gone; echo x >&3 && echo appended; exec 3>&-; ls; ls /mnt/new/base; ls /data/inner/..";
+const PRINTS: &str = "live\nfixed\nbase\nrefused\nbase\nkept\napart\nbusy\nbusy\nmine\nlocked\nappended\nback\ninner\nmine\ntext\nmoved\ntext\nback\ninner\nmine\ntext\n";
 
 /// Runs the case on one processor and on two, below `process` and with a monitor in between.
 pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {

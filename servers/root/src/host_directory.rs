@@ -7,8 +7,8 @@ use crate::bus::{self, DeviceMemory};
 use crate::hardware::monotonic;
 use crate::tree::{Id, Time, format};
 use crate::tree::outside::{Change, Found, New, Origin};
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 use nacre_9p::{Changes, Client, Error, Fid, MAX_MESSAGE, ROOT, Status, Wire, open};
@@ -66,8 +66,17 @@ pub struct HostDirectory {
     open: BTreeMap<Id, Fid>,
     /// Numbers by which files are read and written.
     writable: BTreeMap<Id, Fid>,
-    /// Files that may have no name any more, and cannot be opened again.
-    held: BTreeSet<Id>,
+    /// Files that stay open, and why.
+    held: BTreeMap<Id, Hold>,
+}
+
+/// Reasons for which a file stays open on the host.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hold {
+    /// The file may have no name any more, and cannot be opened again.
+    is_nameless: bool,
+    /// A client has the file open to be written.
+    is_written: bool,
 }
 
 impl HostDirectory {
@@ -82,7 +91,7 @@ impl HostDirectory {
     /// Greets whoever serves files at the other end of a wire.
     pub fn greet(wire: Box<dyn Wire>) -> Result<HostDirectory, Error> {
         let client = Client::start(wire)?;
-        Ok(HostDirectory { client, open: BTreeMap::new(), writable: BTreeMap::new(), held: BTreeSet::new() })
+        Ok(HostDirectory { client, open: BTreeMap::new(), writable: BTreeMap::new(), held: BTreeMap::new() })
     }
 
     fn found(&mut self, fid: Fid) -> Result<Found, Error> {
@@ -112,13 +121,21 @@ impl HostDirectory {
     }
 }
 
-/// Opens a file in place of another one, if too many are open.
-fn opened(client: &mut Client<Box<dyn Wire>>, open: &mut BTreeMap<Id, Fid>, held: &BTreeSet<Id>, (file, flags): (Id, u32)) -> Result<Fid, Error> {
+/// Makes room for one more open file: another one is closed if too many are open.
+fn make_room(client: &mut Client<Box<dyn Wire>>, open: &mut BTreeMap<Id, Fid>, held: &BTreeMap<Id, Hold>) {
     if open.len() >= MAX_OPEN + held.len()
-        && let Some(other) = open.keys().find(|id| !held.contains(id)).copied()
+        && let Some(other) = open.keys().find(|id| !held.contains_key(id)).copied()
     {
         open.remove(&other).into_iter().for_each(|fid| client.forget(fid));
     }
+}
+
+/// Opens a file in place of another one, if too many are open. `ESTALE`: it has lost its name.
+fn opened(client: &mut Client<Box<dyn Wire>>, open: &mut BTreeMap<Id, Fid>, held: &BTreeMap<Id, Hold>, (file, flags): (Id, u32)) -> Result<Fid, Error> {
+    if held.get(&file).is_some_and(|hold| hold.is_nameless) {
+        return Err(Error(Errno::ESTALE.0));
+    }
+    make_room(client, open, held);
     let fid = client.open(Fid(file), flags)?;
     open.insert(file, fid);
     Ok(fid)
@@ -172,11 +189,19 @@ impl Origin for HostDirectory {
     fn make(&mut self, directory: Id, name: &[u8], new: &New<'_>) -> Result<Found, Errno> {
         let (at, mode) = (Fid(directory), new.mode);
         let made = match mode & format::MASK {
-            format::REGULAR => self.client.create(at, name, mode & !format::MASK),
-            format::DIRECTORY => self.client.make_directory(at, name, mode & !format::MASK),
-            _ => self.client.make_link(at, name, new.target),
+            format::REGULAR => self.client.create(at, name, mode & !format::MASK).map(Some),
+            format::DIRECTORY => self.client.make_directory(at, name, mode & !format::MASK).map(|()| None),
+            _ => self.client.make_link(at, name, new.target).map(|()| None),
         };
-        made.and_then(|()| self.find_new(directory, name)).map_err(errno)
+        let open = made.map_err(errno)?;
+        let found = self.find_new(directory, name).inspect_err(|_| open.into_iter().for_each(|fid| self.client.forget(fid)));
+        let found = found.map_err(errno)?;
+        if let Some(fid) = open {
+            // Its mode may forbid to open it again.
+            make_room(&mut self.client, &mut self.writable, &self.held);
+            self.writable.insert(found.id, fid);
+        }
+        Ok(found)
     }
 
     fn link(&mut self, file: Id, directory: Id, name: &[u8]) -> Result<(), Errno> {
@@ -190,7 +215,36 @@ impl Origin for HostDirectory {
     fn hold(&mut self, file: Id) {
         // What may not be written is not.
         let _ = self.writer(file).or_else(|_| self.reader(file));
-        self.held.insert(file);
+        self.lose(file);
+    }
+
+    fn lose(&mut self, file: Id) {
+        self.held.entry(file).or_default().is_nameless = true;
+    }
+
+    fn renumber(&mut self, old: Id, new: Id) {
+        for open in [&mut self.open, &mut self.writable] {
+            open.remove(&old).and_then(|fid| open.insert(new, fid)).into_iter().for_each(|fid| self.client.forget(fid));
+        }
+        if self.held.remove(&old).is_some_and(|hold| hold.is_written) {
+            self.held.insert(new, Hold { is_written: true, is_nameless: false });
+        }
+        self.client.forget(Fid(old));
+    }
+
+    fn start_writing(&mut self, file: Id) -> Result<(), Errno> {
+        self.writer(file).map_err(errno)?;
+        self.held.entry(file).or_default().is_written = true;
+        Ok(())
+    }
+
+    fn stop_writing(&mut self, file: Id) {
+        if let Some(hold) = self.held.get_mut(&file) {
+            hold.is_written = false;
+            if !hold.is_nameless {
+                self.held.remove(&file);
+            }
+        }
     }
 
     fn remove(&mut self, directory: Id, name: &[u8], is_directory: bool) -> Result<(), Errno> {

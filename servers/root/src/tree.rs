@@ -19,6 +19,8 @@ mod text;
 #[cfg(test)]
 mod outside_tests;
 #[cfg(test)]
+mod passing_tests;
+#[cfg(test)]
 mod tests;
 
 pub use content::{Content, Piece};

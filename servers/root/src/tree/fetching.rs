@@ -126,12 +126,12 @@ impl<S: Store> Tree<S> {
     pub(super) fn made_of(&mut self, away: Away, found: &Found) -> Option<Key> {
         let outside = self.sides.of_mut(away).filter(|_| found.links > 1)?;
         // One without names is of a file that has gone: its inode can be another file's.
-        let is_it = |key: &Key| self.nodes.get(*key).is_some_and(|node| node.origin.is_some() && node.links > 0 && node.kind() == found.mode & format::MASK);
+        let is_it = |key: &Key| self.nodes.get(*key).is_some_and(|node| node.origin.is_some() && !node.is_detached && node.links > 0 && node.kind() == found.mode & format::MASK);
         let key = outside.by_inode.get(&found.inode).copied().filter(is_it)?;
         let node = self.nodes.get_mut(key)?;
         let old = node.origin.replace(away);
         node.outside_stamp = node.outside_stamp.filter(|stamp| *stamp == (found.times[1], found.size));
-        old.into_iter().for_each(|old| outside.origin.forget(old.id));
+        old.into_iter().for_each(|old| outside.origin.renumber(old.id, away.id));
         Some(key)
     }
 

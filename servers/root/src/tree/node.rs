@@ -190,6 +190,9 @@ pub struct Node {
     pub outside_blocks: u64,
     /// Last change of the content and size there; `None`: a change of ours made them others.
     pub outside_stamp: Option<(Time, u64)>,
+    /// Set once it was cut off here without a name on the other side: from then on all its changes
+    /// stay here.
+    pub is_detached: bool,
     /// Owner.
     pub uid: u32,
     /// Group.
@@ -207,7 +210,7 @@ pub struct Node {
 impl Node {
     /// A node without names.
     pub fn new(mode: u32, body: NodeContent, now: Time) -> Node {
-        Node { mode, parent: None, cookie: 0, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, origin: None, outside_inode: 0, outside_links: 0, outside_blocks: 0, outside_stamp: None, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
+        Node { mode, parent: None, cookie: 0, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, origin: None, outside_inode: 0, outside_links: 0, outside_blocks: 0, outside_stamp: None, is_detached: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
     }
 
     /// Returns the kind of the node, one of [`format`].

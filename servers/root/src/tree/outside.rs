@@ -58,6 +58,16 @@ pub trait Origin {
     fn remove(&mut self, directory: Id, name: &[u8], is_directory: bool) -> Result<(), Errno>;
     /// Makes sure that a file can be read and written when it has no name any more.
     fn hold(&mut self, file: Id);
+    /// The file has lost its name, or another file has taken it: from now on the file is read and
+    /// written only by what was opened before.
+    fn lose(&mut self, file: Id);
+    /// The file has the number `new` too, and `old` will not be used any more. What is open stays
+    /// open.
+    fn renumber(&mut self, old: Id, new: Id);
+    /// Opens a file to be written, and keeps it open until [`Origin::stop_writing`].
+    fn start_writing(&mut self, file: Id) -> Result<(), Errno>;
+    /// Nobody will write to the file any more.
+    fn stop_writing(&mut self, file: Id);
     /// Changes attributes.
     fn change(&mut self, id: Id, change: Change) -> Result<(), Errno>;
     /// Writes bytes to a regular file; returns how many.

@@ -7,38 +7,56 @@ use crate::store::fake::Fake;
 use crate::table::Key;
 use nacre_proto::Errno;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::vec::Vec;
 
 /// Files by number: where they lie and what they are. Directories have no bytes.
 #[derive(Default)]
-struct World {
-    files: BTreeMap<Id, (u32, Vec<u8>)>,
-    names: BTreeMap<(Id, Vec<u8>), Id>,
-    reads: usize,
-    finds: usize,
-    now: i64,
+pub(super) struct World {
+    pub(super) files: BTreeMap<Id, (u32, Vec<u8>)>,
+    pub(super) names: BTreeMap<(Id, Vec<u8>), Id>,
+    /// Numbers whose path leads to another file now, or to none.
+    pub(super) elsewhere: BTreeMap<Id, Option<Id>>,
+    /// Files that are opened only by what is open of them, and those that are open to be written.
+    pub(super) lost: BTreeSet<Id>,
+    /// Inodes of those whose number is another.
+    pub(super) inodes: BTreeMap<Id, Id>,
+    pub(super) written: BTreeSet<Id>,
+    /// Files that this side made, and has open since.
+    pub(super) made: BTreeSet<Id>,
+    /// Names that are not to be looked at, and why.
+    pub(super) refused: BTreeMap<Vec<u8>, Errno>,
+    pub(super) says_twice: bool,
+    pub(super) forgotten: Vec<Id>,
+    pub(super) reads: usize,
+    pub(super) finds: usize,
+    pub(super) now: i64,
 }
 
 impl World {
-    fn add(&mut self, directory: Id, name: &[u8], mode: u32, bytes: &[u8]) -> Id {
+    pub(super) fn add(&mut self, directory: Id, name: &[u8], mode: u32, bytes: &[u8]) -> Id {
         let id = self.files.keys().last().map_or(1, |last| last + 1);
         self.files.insert(id, (mode, bytes.to_vec()));
         self.names.insert((directory, name.to_vec()), id);
         id
     }
 
+    /// Returns the file that a number's path leads to.
+    fn leads(&self, id: Id) -> Result<Id, Errno> {
+        self.elsewhere.get(&id).copied().unwrap_or(Some(id)).ok_or(Errno::ENOENT)
+    }
+
     fn found(&self, id: Id) -> Result<Found, Errno> {
         let (mode, bytes) = self.files.get(&id).ok_or(Errno::ENOENT)?;
         let links = self.names.values().filter(|other| **other == id).count().max(1) as u32;
         let time = Time { seconds: self.now, nanoseconds: 0 };
-        Ok(Found { id, inode: id.into(), mode: *mode, owner: (0, 0), links, device: 0, size: bytes.len() as u64, blocks: bytes.len() as u64 / 512, times: [time; 3] })
+        Ok(Found { id, inode: self.inodes.get(&id).copied().unwrap_or(id).into(), mode: *mode, owner: (0, 0), links, device: 0, size: bytes.len() as u64, blocks: bytes.len() as u64 / 512, times: [time; 3] })
     }
 }
 
 #[derive(Clone)]
-struct Other(Rc<RefCell<World>>);
+pub(super) struct Other(pub(super) Rc<RefCell<World>>);
 
 impl Origin for Other {
     fn root(&mut self) -> Result<Found, Errno> {
@@ -48,11 +66,16 @@ impl Origin for Other {
     fn find(&mut self, directory: Id, name: &[u8]) -> Result<Option<Found>, Errno> {
         let mut world = self.0.borrow_mut();
         world.finds += 1;
+        if let Some(errno) = world.refused.get(name) {
+            return Err(*errno);
+        }
         world.names.get(&(directory, name.to_vec())).map(|id| world.found(*id)).transpose()
     }
 
     fn names(&mut self, directory: Id) -> Result<Vec<Vec<u8>>, Errno> {
-        Ok(self.0.borrow().names.keys().filter(|(parent, _)| *parent == directory).map(|(_, name)| name.clone()).collect())
+        let times = 1 + usize::from(self.0.borrow().says_twice);
+        let world = self.0.borrow();
+        Ok(world.names.keys().filter(|(parent, _)| *parent == directory).flat_map(|(_, name)| vec![name.clone(); times]).collect())
     }
 
     fn target(&mut self, link: Id) -> Result<Vec<u8>, Errno> {
@@ -70,15 +93,19 @@ impl Origin for Other {
         Ok(count)
     }
 
-    fn forget(&mut self, _: Id) {}
+    fn forget(&mut self, id: Id) {
+        self.0.borrow_mut().forgotten.push(id);
+    }
 
     fn status(&mut self, id: Id) -> Result<Found, Errno> {
-        self.0.borrow().found(id)
+        let world = self.0.borrow();
+        world.found(world.leads(id)?)
     }
 
     fn make(&mut self, directory: Id, name: &[u8], new: &New<'_>) -> Result<Found, Errno> {
         let mut world = self.0.borrow_mut();
         let id = world.add(directory, name, new.mode, new.target);
+        world.made.insert(id);
         world.found(id)
     }
 
@@ -94,7 +121,28 @@ impl Origin for Other {
         Ok(())
     }
 
-    fn hold(&mut self, _: Id) {}
+    fn hold(&mut self, file: Id) {
+        self.lose(file);
+    }
+
+    fn lose(&mut self, file: Id) {
+        self.0.borrow_mut().lost.insert(file);
+    }
+
+    fn renumber(&mut self, _: Id, _: Id) {}
+
+    fn start_writing(&mut self, file: Id) -> Result<(), Errno> {
+        let mut world = self.0.borrow_mut();
+        if world.files.get(&file).ok_or(Errno::ENOENT)?.0 & 0o200 == 0 && !world.made.contains(&file) {
+            return Err(Errno::EACCES);
+        }
+        world.written.insert(file);
+        Ok(())
+    }
+
+    fn stop_writing(&mut self, file: Id) {
+        self.0.borrow_mut().written.remove(&file);
+    }
 
     fn remove(&mut self, directory: Id, name: &[u8], _: bool) -> Result<(), Errno> {
         self.0.borrow_mut().names.remove(&(directory, name.to_vec())).map(drop).ok_or(Errno::ENOENT)
@@ -102,6 +150,7 @@ impl Origin for Other {
 
     fn change(&mut self, id: Id, change: Change) -> Result<(), Errno> {
         let mut world = self.0.borrow_mut();
+        let id = world.leads(id)?;
         let file = world.files.get_mut(&id).ok_or(Errno::ENOENT)?;
         match change {
             Change::Mode(mode) => file.0 = file.0 & format::MASK | mode,
@@ -125,10 +174,10 @@ impl Origin for Other {
     }
 }
 
-const NOW: Time = Time { seconds: 5, nanoseconds: 0 };
-const FILE: u32 = format::REGULAR | 0o644;
+pub(super) const NOW: Time = Time { seconds: 5, nanoseconds: 0 };
+pub(super) const FILE: u32 = format::REGULAR | 0o644;
 
-fn world() -> Other {
+pub(super) fn world() -> Other {
     let mut world = World::default();
     world.files.insert(0, (format::DIRECTORY | 0o755, Vec::new()));
     let usr = world.add(0, b"usr", format::DIRECTORY | 0o755, b"");
@@ -141,23 +190,23 @@ fn world() -> Other {
     Other(Rc::new(RefCell::new(world)))
 }
 
-fn tree(other: &Other, changes: Changes) -> Tree<Fake> {
+pub(super) fn tree(other: &Other, changes: Changes) -> Tree<Fake> {
     tree_of(other, changes, 16 << 20)
 }
 
-fn tree_of(other: &Other, changes: Changes, memory: u64) -> Tree<Fake> {
+pub(super) fn tree_of(other: &Other, changes: Changes, memory: u64) -> Tree<Fake> {
     let mut tree = Tree::new(Fake::new(memory), NOW);
     tree.make_directory(tree.root(), b"/tmp", 0o1777, NOW).unwrap();
     tree.join(tree.root(), Box::new(other.clone()), changes).unwrap();
     tree
 }
 
-fn find(tree: &mut Tree<Fake>, path: &[u8]) -> Result<Key, Errno> {
+pub(super) fn find(tree: &mut Tree<Fake>, path: &[u8]) -> Result<Key, Errno> {
     tree.prepare(tree.root(), path, true)?;
     tree.resolve(tree.root(), path, true)?.existing()
 }
 
-fn read(tree: &mut Tree<Fake>, path: &[u8], offset: u64, size: usize) -> Vec<u8> {
+pub(super) fn read(tree: &mut Tree<Fake>, path: &[u8], offset: u64, size: usize) -> Vec<u8> {
     let key = find(tree, path).unwrap();
     tree.fill(key, offset, size as u64, false).unwrap();
     let mut bytes = vec![0; size];
@@ -167,12 +216,12 @@ fn read(tree: &mut Tree<Fake>, path: &[u8], offset: u64, size: usize) -> Vec<u8>
     bytes
 }
 
-fn open_file(tree: &mut Tree<Fake>, path: &[u8], flags: u64) -> Result<Key, Errno> {
+pub(super) fn open_file(tree: &mut Tree<Fake>, path: &[u8], flags: u64) -> Result<Key, Errno> {
     tree.prepare(tree.root(), path, true)?;
     tree.open(tree.root(), path, flags, 0o644, NOW)
 }
 
-fn names(tree: &mut Tree<Fake>, path: &[u8]) -> Vec<Vec<u8>> {
+pub(super) fn names(tree: &mut Tree<Fake>, path: &[u8]) -> Vec<Vec<u8>> {
     let key = find(tree, path).unwrap();
     tree.prepare_listing(key).unwrap();
     tree.directory(key).unwrap().entries().keys().map(|name| name.to_vec()).collect()
@@ -282,72 +331,6 @@ fn nothing_takes_the_place_of_what_is_refused() {
 }
 
 #[test]
-fn what_goes_on_the_other_side_goes_whole() {
-    let other = world();
-    let mut tree = tree(&other, Changes::Passed);
-    let before = tree.nodes.iter_mut().count();
-    for path in [&b"/usr/bin/tool"[..], b"/usr/bin"] {
-        find(&mut tree, path).unwrap();
-    }
-    other.0.borrow_mut().names.remove(&(0, b"usr".to_vec()));
-    assert!(!names(&mut tree, b"/").contains(&b"usr".to_vec()));
-    // All others of the root are listed now; nothing is left of the directory.
-    assert_eq!(tree.nodes.iter_mut().count(), before + 3);
-}
-
-#[test]
-fn changes_that_are_passed_arrive() {
-    let other = world();
-    let mut tree = tree(&other, Changes::Passed);
-    let key = open_file(&mut tree, b"/new", open::CREATE | open::READ_WRITE).unwrap();
-    tree.write(key, 3, b"bytes", NOW).unwrap();
-    assert_eq!(read(&mut tree, b"/new", 0, 20), b"\0\0\0bytes");
-    tree.set_size(key, 4, NOW).unwrap();
-    let root = tree.root();
-    find(&mut tree, b"/usr/bin").unwrap();
-    tree.rename((root, b"/new"), (root, b"/usr/bin/newer"), 0, NOW).unwrap();
-    tree.make_directory(root, b"/directory", 0o755, NOW).unwrap();
-    tree.make_link(root, b"target", b"/directory/link", NOW).unwrap();
-    tree.remove(root, b"/directory/link", false, NOW).unwrap();
-    tree.make_node(root, b"/directory/pipe", format::FIFO | 0o644, 0, NOW).unwrap();
-    let world = other.0.borrow();
-    let id = world.names[&(2, b"newer".to_vec())];
-    assert_eq!(world.files[&id].1, b"\0\0\0b");
-    let directory = world.names[&(0, b"directory".to_vec())];
-    assert!(!world.names.contains_key(&(0, b"new".to_vec())) && !world.names.keys().any(|(parent, _)| *parent == directory));
-}
-
-#[test]
-fn what_changes_by_itself_is_seen() {
-    let other = world();
-    let mut tree = tree(&other, Changes::Passed);
-    assert_eq!(read(&mut tree, b"/one", 0, 20), b"the same");
-    assert_eq!(find(&mut tree, b"/later"), Err(Errno::ENOENT));
-    {
-        let mut world = other.0.borrow_mut();
-        world.add(0, b"later", FILE, b"");
-        world.files.get_mut(&6).unwrap().1 = b"other".to_vec();
-        world.names.remove(&(0, b"large".to_vec()));
-        world.now += 1;
-    }
-    assert_eq!(read(&mut tree, b"/one", 0, 20), b"other");
-    assert!(find(&mut tree, b"/later").is_ok());
-    assert!(!names(&mut tree, b"/").contains(&b"large".to_vec()));
-}
-
-#[test]
-fn shared_pages_are_written_back() {
-    let other = world();
-    let mut tree = tree(&other, Changes::Passed);
-    let key = open_file(&mut tree, b"/one", open::READ_WRITE).unwrap();
-    let (_, start, _) = tree.page(key, 0, true).unwrap();
-    crate::store::Store::write(tree.store_mut(), start, b"THE");
-    tree.write_back(key, true).unwrap();
-    assert_eq!(other.0.borrow().files[&6].1, b"THE same");
-    assert_eq!(read(&mut tree, b"/one", 0, 20), b"THE same");
-}
-
-#[test]
 fn memory_of_what_can_be_read_again_is_given_back() {
     let other = world();
     for number in 0..8u8 {
@@ -363,6 +346,57 @@ fn memory_of_what_can_be_read_again_is_given_back() {
         assert_eq!(read(&mut tree, &[b'/', b'f', b'0' + number], 0, 10), [number; 10]);
     }
     assert_eq!(read(&mut tree, b"/f0", 0, 5), b"mine\0");
+}
+
+#[test]
+fn what_finds_no_room_takes_nobodys_memory() {
+    let other = world();
+    for number in 0..3u8 {
+        other.0.borrow_mut().add(0, &[b'f', b'0' + number], FILE, &vec![number; 1 << 20]);
+    }
+    other.0.borrow_mut().add(0, b"huge", FILE, &vec![1; 5 << 20]);
+    let mut tree = tree_of(&other, Changes::Kept, 4 << 20);
+    let read_all = |tree: &mut Tree<Fake>| (0..3u8).for_each(|number| assert_eq!(read(tree, &[b'/', b'f', b'0' + number], 9, 3), [number; 3]));
+    read_all(&mut tree);
+    let reads = other.0.borrow().reads;
+    let huge = find(&mut tree, b"/huge").unwrap();
+    assert_eq!(tree.fill(huge, 0, u64::MAX, true), Err(Errno::ENOMEM));
+    read_all(&mut tree);
+    assert_eq!(other.0.borrow().reads, reads, "contents are there that made no room");
+    // What finds room takes no more than it needs.
+    let before = tree.store().free_bytes();
+    assert_eq!(read(&mut tree, b"/huge", 2 << 20, 3), [1; 3]);
+    let large = find(&mut tree, b"/large").unwrap();
+    tree.fill(large, 0, 1 << 20, false).unwrap();
+    assert!(tree.store().free_bytes() < before);
+    read_all(&mut tree);
+    assert!(other.0.borrow().reads < 2 * reads + 1000, "not all contents were thrown away");
+    assert_eq!(read(&mut tree, b"/huge", 0, 2), [1; 2]);
+}
+
+#[test]
+fn a_listing_goes_without_what_cannot_be_looked_at() {
+    for (changes, errno) in [(Changes::Kept, Errno::EACCES), (Changes::Passed, Errno::ELOOP)] {
+        let other = world();
+        let mut tree = tree(&other, changes);
+        other.0.borrow_mut().refused.insert(b"two".to_vec(), errno);
+        assert_eq!(names(&mut tree, b"/"), [&b"bin"[..], b"large", b"one", b"tmp", b"usr"]);
+        assert_eq!(find(&mut tree, b"/two"), Err(errno), "the name is not taken for absent");
+        other.0.borrow_mut().refused.insert(b"two".to_vec(), Errno::EIO);
+        let root = tree.root();
+        assert_eq!(tree.prepare_listing(root), Err(Errno::EIO), "a server that is broken is not");
+    }
+}
+
+#[test]
+fn a_name_that_is_told_twice_makes_one_node() {
+    let other = world();
+    let mut tree = tree(&other, Changes::Kept);
+    other.0.borrow_mut().says_twice = true;
+    names(&mut tree, b"/");
+    let world = other.0.borrow();
+    assert_eq!(tree.len(), 2 + 5 - 1, "the root, tmp, and each file once");
+    assert_eq!(world.forgotten, [3, 5, 6, 6, 1], "numbers that are not used are given back");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! What it changes by itself is seen when a path leads there again.
 
 use super::node::{Away, Id, Node, NodeContent, format};
-use super::outside::{Change, Changes, New, Outside};
+use super::outside::{Change, Changes, Found, New, Outside};
 use super::resolve::Place;
 use super::Tree;
 use crate::store::Store;
@@ -16,6 +16,13 @@ const PART: usize = 128 << 10;
 impl<S: Store> Tree<S> {
     /// The other side, if it gets changes, and its number for a node that is its.
     fn passed(&mut self, key: Key) -> Option<(&mut Outside, Id)> {
+        let is_detached = self.nodes.get(key)?.is_detached;
+        self.passing_side(key).filter(|_| !is_detached)
+    }
+
+    /// The other side that a node came from, if it gets changes, though it may get none of this
+    /// node any more; and its number for the node.
+    fn passing_side(&mut self, key: Key) -> Option<(&mut Outside, Id)> {
         let away = self.nodes.get(key)?.origin?;
         let outside = self.sides.of_mut(away).filter(|outside| outside.changes == Changes::Passed)?;
         Some((outside, away.id))
@@ -39,6 +46,10 @@ impl<S: Store> Tree<S> {
     /// Looks whether a node is still what the other side has at a place. If not, the name goes.
     pub(super) fn is_current(&mut self, place: &Place) -> bool {
         let Some(key) = place.node else { return true };
+        if self.nodes.get(key).is_some_and(|node| node.is_detached) && !place.name.is_empty() {
+            self.drop_one(place.directory, &place.name);
+            return false;
+        }
         let Some((outside, id)) = self.passed(key) else { return true };
         let found = outside.origin.status(id);
         let Some(node) = self.nodes.get_mut(key) else { return true };
@@ -60,7 +71,7 @@ impl<S: Store> Tree<S> {
             [node.accessed, node.modified, node.changed] = found.times;
             return true;
         }
-        if place.name.is_empty() || self.sides.is_on_way(key) {
+        if place.name.is_empty() || self.sides.is_on_way(key) || self.find_again(key, place.directory, &place.name) {
             return true;
         }
         self.drop_gone(place.directory, &place.name);
@@ -70,7 +81,7 @@ impl<S: Store> Tree<S> {
     /// Takes a name away that the other side has no more, with what it led to.
     pub(super) fn drop_gone(&mut self, directory: Key, name: &[u8]) {
         let Some(key) = self.directory(directory).ok().and_then(|body| body.entries().get(name)).map(|entry| entry.node) else { return };
-        if !self.is_passed(key) || !self.is_passed(directory) || self.sides.is_on_way(key) {
+        if self.passing_side(key).is_none() || !self.is_passed(directory) || self.sides.is_on_way(key) {
             return;
         }
         // What is in a directory goes with it.
@@ -98,6 +109,7 @@ impl<S: Store> Tree<S> {
         if let Some(node) = self.nodes.get_mut(key) {
             node.outside_links = 0;
         }
+        self.lose_name(key);
         self.drop_unused(key);
     }
 
@@ -156,10 +168,86 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    /// Takes the size that a file has on the other side now: who appends begins there.
+    /// Opens a file on the other side for its first writer.
+    pub(super) fn start_passing_writes(&mut self, key: Key) -> Result<(), Errno> {
+        self.passed(key).map_or(Ok(()), |(outside, id)| outside.origin.start_writing(id))
+    }
+
+    /// The last writer of a file has gone.
+    pub(super) fn stop_passing_writes(&mut self, key: Key) {
+        if let Some((outside, id)) = self.passing_side(key) {
+            outside.origin.stop_writing(id);
+        }
+    }
+
+    /// Lets a file without names be read and written only by what is open of it: another file may
+    /// have its old name.
+    fn lose_name(&mut self, key: Key) {
+        let is_nameless = self.get(key).is_some_and(|node| node.links == 0 && !node.is_directory());
+        if let (true, Some((outside, id))) = (is_nameless, self.passing_side(key)) {
+            outside.origin.lose(id);
+        }
+    }
+
+    /// Returns the status of a file on the other side; `None` if it has no name there any more. A
+    /// number leads to whatever has the name now, so the inode must be the same.
+    fn status_there(&mut self, key: Key) -> Result<Option<Found>, Errno> {
+        let node = self.node(key)?;
+        if node.links == 0 {
+            return Ok(None);
+        }
+        let (parent, cookie) = (node.parent, node.cookie);
+        let found = self.status_of_same(key)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        // It may still have the name that it got last here.
+        let name = parent.and_then(|parent| Some((parent, self.directory(parent).ok()?.name_of(key, cookie)?.to_vec())));
+        if let Some((parent, name)) = name
+            && self.find_again(key, parent, &name)
+        {
+            return self.status_of_same(key);
+        }
+        self.passed(key).into_iter().for_each(|(outside, id)| outside.origin.lose(id));
+        Ok(None)
+    }
+
+    /// Returns the status of what a file's number leads to, if that is the file.
+    fn status_of_same(&mut self, key: Key) -> Result<Option<Found>, Errno> {
+        let node = self.node(key)?;
+        let (inode, kind) = (node.outside_inode, node.kind());
+        let Some((outside, id)) = self.passed(key) else { return Ok(None) };
+        match outside.origin.status(id) {
+            Ok(found) => Ok(Some(found).filter(|found| found.inode == inode && found.mode & format::MASK == kind)),
+            Err(Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP | Errno::ESTALE) => Ok(None),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Looks whether a name still leads to a file whose number leads elsewhere. If so, the file has
+    /// a new number.
+    fn find_again(&mut self, key: Key, directory: Key, name: &[u8]) -> bool {
+        let (Some(file), Some(parent)) = (self.passed_file(key), self.passed_file(directory)) else { return false };
+        let Some(node) = self.nodes.get_mut(key).filter(|node| file.side == parent.side && !node.is_directory()) else { return false };
+        let Some(outside) = self.sides.of_mut(parent) else { return false };
+        let Ok(Some(found)) = outside.origin.find(parent.id, name) else { return false };
+        let is_same = found.inode == node.outside_inode && found.mode & format::MASK == node.kind();
+        if !is_same || node.outside_stamp.is_some_and(|stamp| stamp != (found.times[1], found.size)) {
+            outside.origin.forget(found.id);
+            return false;
+        }
+        outside.origin.renumber(file.id, found.id);
+        node.origin = Some(Away { side: file.side, id: found.id });
+        true
+    }
+
+    /// Takes the size that a file has on the other side now: who appends begins there. Of a file
+    /// without a name, the size is the one that is known here.
     pub fn look_again(&mut self, key: Key) -> Result<(), Errno> {
-        let Some((outside, id)) = self.passed(key) else { return Ok(()) };
-        let found = outside.origin.status(id)?;
+        if !self.is_passed(key) {
+            return Ok(());
+        }
+        let Some(found) = self.status_there(key)? else { return Ok(()) };
         let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
         let stamp = (found.times[1], found.size);
         if let (NodeContent::File(content), true) = (&mut node.body, node.outside_stamp != Some(stamp)) {
@@ -185,8 +273,14 @@ impl<S: Store> Tree<S> {
         Ok(())
     }
 
-    /// Changes an attribute on the other side.
+    /// Changes an attribute on the other side. That of a file without a name there changes here
+    /// alone.
     pub(super) fn pass_change(&mut self, key: Key, change: Change) -> Result<(), Errno> {
+        if self.is_passed(key) && self.status_there(key)?.is_none() {
+            // The content here is no longer the one there.
+            self.node_mut(key)?.is_detached |= matches!(change, Change::Size(_));
+            return Ok(());
+        }
         let Some((outside, id)) = self.passed(key) else { return Ok(()) };
         outside.origin.change(id, change)?;
         self.node_mut(key)?.outside_stamp = None;

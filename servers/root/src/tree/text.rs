@@ -20,13 +20,16 @@ impl<S: Store> Tree<S> {
     }
 
     /// Counts one more way to write a file; returns false if the node is no regular file.
-    /// `ETXTBSY`: a program runs it.
+    /// `ETXTBSY`: a program runs it. Other errors are those of the other side, which refuses writes.
     pub fn start_writing(&mut self, key: Key) -> Result<bool, Errno> {
         match self.text(key) {
             Ok(node) if node.runners != 0 => Err(Errno::ETXTBSY),
             Ok(Node { body: NodeContent::File(content), .. }) if content.is_read_only() => Err(Errno::EACCES),
             Ok(node) => {
-                node.writers += 1;
+                if node.writers == 0 {
+                    self.start_passing_writes(key)?;
+                }
+                self.node_mut(key)?.writers += 1;
                 Ok(true)
             }
             Err(_) => Ok(false),
@@ -37,6 +40,9 @@ impl<S: Store> Tree<S> {
     pub fn stop_writing(&mut self, key: Key) {
         if let Ok(node) = self.text(key) {
             node.writers = node.writers.saturating_sub(1);
+            if node.writers == 0 {
+                self.stop_passing_writes(key);
+            }
         }
     }
 
