@@ -217,18 +217,27 @@ impl Notices {
         self.watchers.get(&watcher).map_or(0, |listener| listener.events.iter().map(Vec::len).sum())
     }
 
-    /// Reads as many events as fit; `None`: there are none. `EINVAL`: not even one fits.
-    pub fn read(&mut self, watcher: Key, size: usize) -> Result<Option<Vec<u8>>, Errno> {
-        let listener = self.watchers.get_mut(&watcher).ok_or(Errno::EINVAL)?;
+    /// Returns as many events as fit; `None`: there are none. `EINVAL`: not even one fits.
+    /// [`Notices::consume`] takes them.
+    pub fn look(&self, watcher: Key, size: usize) -> Result<Option<Vec<u8>>, Errno> {
+        let listener = self.watchers.get(&watcher).ok_or(Errno::EINVAL)?;
         let mut bytes = Vec::new();
-        while let Some(event) = listener.events.front() {
+        for event in &listener.events {
             if bytes.len() + event.len() > size {
                 return if bytes.is_empty() { Err(Errno::EINVAL) } else { Ok(Some(bytes)) };
             }
-            listener.size -= EVENT + event.len();
-            bytes.extend(listener.events.pop_front().into_iter().flatten());
+            bytes.extend(event);
         }
         Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
+    }
+
+    /// Takes the first events of a watcher, so many bytes of them.
+    pub fn consume(&mut self, watcher: Key, mut count: usize) {
+        let Some(listener) = self.watchers.get_mut(&watcher) else { return };
+        while let Some(event) = listener.events.pop_front_if(|event| event.len() <= count) {
+            listener.size -= EVENT + event.len();
+            count -= event.len();
+        }
     }
 }
 
@@ -247,6 +256,13 @@ mod tests {
         bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
     }
 
+    fn read(notices: &mut Notices, watcher: Key, size: usize) -> Result<Option<Vec<u8>>, Errno> {
+        let bytes = notices.look(watcher, size)?;
+        assert_eq!(notices.look(watcher, size).unwrap(), bytes, "a look takes nothing");
+        notices.consume(watcher, bytes.as_ref().map_or(0, Vec::len));
+        Ok(bytes)
+    }
+
     #[test]
     fn events_are_told_to_who_wants_them() {
         let mut notices = Notices::default();
@@ -258,12 +274,12 @@ mod tests {
         assert_eq!(notices.tell(&happened(event::CREATE, b"name")), [WATCHER]);
         notices.tell(&happened(event::CREATE, b"name"));
         notices.tell(&happened(event::MODIFY, b""));
-        assert_eq!(notices.read(WATCHER, 31), Err(Errno::EINVAL));
-        let bytes = notices.read(WATCHER, 100).unwrap().unwrap();
+        assert_eq!(read(&mut notices, WATCHER, 31), Err(Errno::EINVAL));
+        let bytes = read(&mut notices, WATCHER, 100).unwrap().unwrap();
         assert_eq!(words(&bytes[..16]), [1, event::CREATE as u32, 0, 16]);
         assert_eq!(&bytes[16..21], b"name\0");
         assert_eq!(words(&bytes[32..]), [1, event::MODIFY as u32, 0, 0]);
-        assert_eq!(notices.read(WATCHER, 100), Ok(None));
+        assert_eq!(read(&mut notices, WATCHER, 100), Ok(None));
     }
 
     #[test]
@@ -275,7 +291,7 @@ mod tests {
         assert!(!notices.is_wanted());
         assert_eq!(notices.watch(WATCHER, NODE, event::MODIFY), Ok(2));
         notices.tell(&happened(event::DELETE_SELF, b""));
-        let bytes = notices.read(WATCHER, 100).unwrap().unwrap();
+        let bytes = read(&mut notices, WATCHER, 100).unwrap().unwrap();
         let masks: Vec<u32> = bytes.chunks_exact(16).map(|event| words(event)[1]).collect();
         assert_eq!(masks, [event::MODIFY as u32, event::IGNORED as u32, event::IGNORED as u32]);
         assert_eq!(notices.unwatch(WATCHER, 2), Err(Errno::EINVAL));
@@ -289,7 +305,7 @@ mod tests {
         for number in 0..2 * QUEUE / (EVENT + HEADER) {
             notices.tell(&happened(if number % 2 == 0 { event::OPEN } else { event::ACCESS }, b""));
         }
-        let bytes = notices.read(WATCHER, 1 << 20).unwrap().unwrap();
+        let bytes = read(&mut notices, WATCHER, 1 << 20).unwrap().unwrap();
         assert_eq!(bytes.len(), 16 * QUEUE / (EVENT + HEADER));
         assert_eq!(notices.watchers[&WATCHER].size, 0);
         assert_eq!(words(&bytes[bytes.len() - 16..])[..2], [u32::MAX, event::OVERFLOW as u32]);

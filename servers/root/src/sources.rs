@@ -22,21 +22,35 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Returns the bytes that a read gets; `None`: nothing yet.
-    pub fn read(&mut self, size: usize) -> Result<Option<Vec<u8>>, Errno> {
-        if size < WORD {
-            return Err(Errno::EINVAL);
-        }
-        let taken = if self.takes_one { self.value.min(1) } else { self.value };
-        self.value -= taken;
-        Ok((taken != 0).then(|| taken.to_le_bytes().to_vec()))
+    /// Returns the number that a read takes.
+    fn next(&self) -> u64 {
+        if self.takes_one { self.value.min(1) } else { self.value }
     }
 
-    /// Adds; whether there was room.
+    /// Returns the bytes that a read gets; `None`: nothing yet. [`Counter::consume`] takes them.
+    pub fn look(&self, size: usize) -> Result<Option<Vec<u8>>, Errno> {
+        match self.next() {
+            _ if size < WORD => Err(Errno::EINVAL),
+            0 => Ok(None),
+            next => Ok(Some(next.to_le_bytes().to_vec())),
+        }
+    }
+
+    /// Takes what a read gets.
+    pub fn consume(&mut self) {
+        self.value -= self.next();
+    }
+
+    /// Returns true if there is room for so much more.
+    pub fn has_room(&self, by: u64) -> bool {
+        self.value.checked_add(by).is_some_and(|sum| sum != u64::MAX)
+    }
+
+    /// Adds, if there is room. Returns true if there was.
     pub fn add(&mut self, by: u64) -> bool {
-        let sum = self.value.checked_add(by).filter(|sum| *sum != u64::MAX);
-        self.value = sum.unwrap_or(self.value);
-        sum.is_some()
+        let has_room = self.has_room(by);
+        self.value += if has_room { by } else { 0 };
+        has_room
     }
 
     /// The number that is written.
@@ -93,10 +107,17 @@ impl Source {
         Source { what, is_nonblocking: false, readers: VecDeque::new(), writers: VecDeque::new(), watchers: VecDeque::new(), charged: 0 }
     }
 
+    /// Forgets requests at the heads of both queues whose callers have gone: nothing is taken or
+    /// added for them.
+    pub fn drop_gone(&mut self) {
+        drop_gone_heads(&mut self.readers, is_gone);
+        drop_gone_heads(&mut self.writers, is_gone);
+    }
+
     /// Returns true if no further request may wait.
     pub fn is_full(&mut self) -> bool {
-        self.readers.retain(|(reply, _)| !reply.is_null().unwrap_or(true));
-        self.writers.retain(|(reply, _)| !reply.is_null().unwrap_or(true));
+        self.readers.retain(|(reply, _)| !is_gone(reply));
+        self.writers.retain(|(reply, _)| !is_gone(reply));
         self.readers.len() + self.writers.len() >= MOST
     }
 
@@ -123,6 +144,18 @@ impl Source {
     }
 }
 
+/// Returns true if nobody waits for the reply any more.
+fn is_gone(reply: &OwnedReference) -> bool {
+    reply.is_null().unwrap_or(true)
+}
+
+/// Takes the first requests out whose callers have gone.
+fn drop_gone_heads<R, T>(queue: &mut VecDeque<(R, T)>, is_gone: impl Fn(&R) -> bool) {
+    while queue.front().is_some_and(|(reply, _)| is_gone(reply)) {
+        queue.pop_front();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,13 +163,25 @@ mod tests {
     #[test]
     fn counters_give_all_or_one() {
         let mut counter = Counter { value: 3, takes_one: false };
-        assert_eq!(counter.read(7), Err(Errno::EINVAL));
-        assert_eq!(counter.read(8), Ok(Some(3u64.to_le_bytes().to_vec())));
-        assert_eq!(counter.read(8), Ok(None));
+        assert_eq!(counter.look(7), Err(Errno::EINVAL));
+        // A look takes nothing: whoever it was for may have gone.
+        for _ in 0..2 {
+            assert_eq!(counter.look(8), Ok(Some(3u64.to_le_bytes().to_vec())));
+        }
+        counter.consume();
+        assert_eq!(counter.look(8), Ok(None));
         assert!(counter.add(u64::MAX - 1) && !counter.add(1));
         assert_eq!(counter.events(), POLLIN | POLLRDNORM);
         let mut counter = Counter { value: 2, takes_one: true };
-        assert_eq!(counter.read(100), Ok(Some(1u64.to_le_bytes().to_vec())));
+        assert_eq!(counter.look(100), Ok(Some(1u64.to_le_bytes().to_vec())));
+        counter.consume();
         assert_eq!((counter.value, Counter::number(&[0xff; 8]), Counter::number(&[1])), (1, Err(Errno::EINVAL), Err(Errno::EINVAL)));
+    }
+
+    #[test]
+    fn those_who_have_gone_are_not_the_first() {
+        let mut queue = VecDeque::from([(false, 1), (false, 2), (true, 3), (false, 4)]);
+        drop_gone_heads(&mut queue, |waits| !waits);
+        assert_eq!(queue, [(true, 3), (false, 4)]);
     }
 }

@@ -58,10 +58,20 @@ impl Root {
         }
     }
 
-    fn read_source(&mut self, key: Key, size: usize) -> Result<Option<alloc::vec::Vec<u8>>, Errno> {
-        match &mut self.source(key)?.what {
-            What::Counter(counter) => counter.read(size),
-            What::Notices => self.notices.read(key, size),
+    /// Returns the bytes that a read of a source gets; `None`: nothing yet.
+    fn look_at_source(&mut self, key: Key, size: usize) -> Result<Option<alloc::vec::Vec<u8>>, Errno> {
+        match &self.source(key)?.what {
+            What::Counter(counter) => counter.look(size),
+            What::Notices => self.notices.look(key, size),
+        }
+    }
+
+    /// Takes what a read has got.
+    fn consume_source(&mut self, key: Key, count: usize) {
+        match self.source(key).map(|source| &mut source.what) {
+            Ok(What::Counter(counter)) => counter.consume(),
+            Ok(What::Notices) => self.notices.consume(key, count),
+            Err(_) => {}
         }
     }
 
@@ -76,39 +86,50 @@ impl Root {
 
     /// Something has changed at a source: whoever waits for it looks again.
     pub(super) fn settle_source(&mut self, key: Key) {
-        let mut again = true;
-        while core::mem::take(&mut again) {
-            while let Some((reply, size)) = self.source(key).ok().and_then(|source| source.readers.pop_front()) {
-                match self.read_source(key, size) {
-                    _ if reply.is_null().unwrap_or(true) => {}
-                    Ok(None) => {
-                        let _ = self.source(key).map(|source| source.readers.push_front((reply, size)));
-                        break;
-                    }
-                    Ok(Some(bytes)) => {
-                        again = true;
-                        let _ = read::Output { count: bytes.len() as u64 }.send(reply, Span::from(&bytes[..]));
-                    }
-                    Err(errno) => drop(refuse(reply, errno)),
-                }
-            }
-            while let Some((reply, by)) = self.source(key).ok().and_then(|source| source.writers.pop_front()) {
-                let added = match self.source(key).map(|source| &mut source.what) {
-                    Ok(What::Counter(counter)) => counter.add(by),
-                    _ => false,
-                };
-                if !added {
-                    let _ = self.source(key).map(|source| source.writers.push_front((reply, by)));
-                    break;
-                }
-                again = true;
-                let _ = write::Output { count: 8 }.send(reply, Span::EMPTY);
-            }
-        }
+        while self.settle_reader(key) || self.settle_writer(key) {}
         if let (Ok(events), Ok(source)) = (self.source_events(key), self.source(key)) {
             source.notify(events);
         }
         self.refund_waiting(key);
+    }
+
+    /// Answers the first reader; false if there is none, or it must wait on.
+    fn settle_reader(&mut self, key: Key) -> bool {
+        let _ = self.source(key).map(Source::drop_gone);
+        let Some(size) = self.source(key).ok().and_then(|source| source.readers.front()).map(|reader| reader.1) else { return false };
+        let found = self.look_at_source(key, size);
+        if found == Ok(None) {
+            return false;
+        }
+        let Some((reply, _)) = self.source(key).ok().and_then(|source| source.readers.pop_front()) else { return false };
+        match found {
+            Ok(bytes) => {
+                let bytes = bytes.unwrap_or_default();
+                // What does not arrive is there for the next reader.
+                if (read::Output { count: bytes.len() as u64 }).send(reply, Span::from(&bytes[..])).is_ok() {
+                    self.consume_source(key, bytes.len());
+                }
+            }
+            Err(errno) => drop(refuse(reply, errno)),
+        }
+        true
+    }
+
+    /// Answers the first writer; false if there is none, or it must wait on.
+    fn settle_writer(&mut self, key: Key) -> bool {
+        let Ok(source) = self.source(key) else { return false };
+        source.drop_gone();
+        let (Some((_, by)), What::Counter(counter)) = (source.writers.front(), &mut source.what) else { return false };
+        let by = *by;
+        if !counter.has_room(by) {
+            return false;
+        }
+        let sent = source.writers.pop_front().map(|(reply, _)| write::Output { count: 8 }.send(reply, Span::EMPTY));
+        // Whoever was interrupted just now has not written.
+        if sent.is_some_and(|sent| sent.is_ok()) {
+            counter.add(by);
+        }
+        true
     }
 
     /// Charges a source for one more that waits.
@@ -165,7 +186,8 @@ impl file::Server for Sources<'_> {
         if offset != OWN_POSITION {
             return Err(Errno::ESPIPE);
         }
-        if let Some(bytes) = self.0.read_source(key, size)? {
+        if let Some(bytes) = self.0.look_at_source(key, size)? {
+            self.0.consume_source(key, bytes.len());
             self.0.settle_source(key);
             request.put(&bytes);
             return read::Output { count: bytes.len() as u64 }.now();
