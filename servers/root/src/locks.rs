@@ -51,7 +51,16 @@ pub struct LockRequest {
 
 impl LockRequest {
     fn conflicts(&self, other: &LockRequest) -> bool {
-        self.holder != other.holder && (self.writes || other.writes) && self.start <= other.end && other.start <= self.end
+        self.holder != other.holder && (self.writes || other.writes) && self.meets(other)
+    }
+
+    fn meets(&self, other: &LockRequest) -> bool {
+        self.start <= other.end && other.start <= self.end
+    }
+
+    /// Stands for all of a file, in a set.
+    fn all_of((node, whole): Set, holder: Holder) -> LockRequest {
+        LockRequest { node, whole, holder, pid: 0, writes: true, start: 0, end: u64::MAX }
     }
 }
 
@@ -66,12 +75,13 @@ pub struct Locks<R> {
     counts: BTreeMap<(Holder, Set), usize>,
     totals: BTreeMap<Set, usize>,
     of_holders: BTreeMap<Holder, usize>,
-    waiting: Vec<(LockRequest, R)>,
+    /// Requests that wait, by file, the oldest first.
+    waiting: BTreeMap<Key, Vec<(LockRequest, R)>>,
 }
 
 impl<R> Default for Locks<R> {
     fn default() -> Locks<R> {
-        Locks { held: BTreeMap::new(), counts: BTreeMap::new(), totals: BTreeMap::new(), of_holders: BTreeMap::new(), waiting: Vec::new() }
+        Locks { held: BTreeMap::new(), counts: BTreeMap::new(), totals: BTreeMap::new(), of_holders: BTreeMap::new(), waiting: BTreeMap::new() }
     }
 }
 
@@ -203,8 +213,8 @@ impl<R> Locks<R> {
         Ok(())
     }
 
-    /// Gives up all that a holder has, of one file or of all; the files that had some.
-    pub fn release_all(&mut self, holder: Holder, node: Option<Key>) -> Vec<Key> {
+    /// Gives up all that a holder has, of one file or of all. Returns what others may have now.
+    pub fn release_all(&mut self, holder: Holder, node: Option<Key>) -> Vec<LockRequest> {
         let (first, last) = (node.unwrap_or(Key::from_word(0)), node.unwrap_or(Key::from_word(u64::MAX)));
         let sets: Vec<Set> = self.counts.range((holder, (first, false))..=(holder, (last, true))).map(|((_, set), _)| *set).collect();
         for set in &sets {
@@ -213,19 +223,33 @@ impl<R> Locks<R> {
                 self.remove(&held);
             }
         }
-        sets.into_iter().map(|(node, _)| node).collect()
+        sets.into_iter().map(|set| LockRequest::all_of(set, holder)).collect()
+    }
+
+    /// Forgets the requests for locks of a file whose callers have gone. Returns the holders that
+    /// they were for.
+    pub fn take_gone(&mut self, node: Key, is_gone: impl Fn(&R) -> bool) -> Vec<Holder> {
+        let Some(waiting) = self.waiting.get_mut(&node) else { return Vec::new() };
+        let gone = waiting.extract_if(.., |(_, reply)| is_gone(reply)).map(|(wanted, _)| wanted.holder).collect();
+        self.forget_unused(node);
+        gone
+    }
+
+    fn forget_unused(&mut self, node: Key) {
+        if self.waiting.get(&node).is_some_and(Vec::is_empty) {
+            self.waiting.remove(&node);
+        }
     }
 
     /// Lets somebody wait. `EDEADLK`: a process would wait for one that waits for it.
-    pub fn wait(&mut self, wanted: LockRequest, reply: R, is_gone: impl Fn(&R) -> bool) -> Result<(), (R, Errno)> {
-        self.waiting.retain(|(other, reply)| other.node != wanted.node || !is_gone(reply));
-        if self.waiting.iter().filter(|(other, _)| other.node == wanted.node).count() >= MAX_WAITING {
+    pub fn wait(&mut self, wanted: LockRequest, reply: R) -> Result<(), (R, Errno)> {
+        if self.waiting.get(&wanted.node).map_or(0, Vec::len) >= MAX_WAITING {
             return Err((reply, Errno::ENOLCK));
         }
         if matches!(wanted.holder, Holder::Process(_)) && self.would_wait_for_itself(&wanted) {
             return Err((reply, Errno::EDEADLK));
         }
-        self.waiting.push((wanted, reply));
+        self.waiting.entry(wanted.node).or_default().push((wanted, reply));
         Ok(())
     }
 
@@ -241,17 +265,27 @@ impl<R> Locks<R> {
                 }
                 if !seen.contains(&held.holder) && seen.len() < MAX_IN_CYCLE {
                     seen.push(held.holder);
-                    next.extend(self.waiting.iter().map(|(waiting, _)| *waiting).filter(|waiting| waiting.holder == held.holder));
+                    next.extend(self.waiting.values().flatten().map(|(waiting, _)| *waiting).filter(|waiting| waiting.holder == held.holder));
                 }
             }
         }
         false
     }
 
-    /// Takes out the first that waits for a lock of this file and can take it now.
-    pub fn next(&mut self, node: Key) -> Option<(LockRequest, R)> {
-        let index = self.waiting.iter().position(|(wanted, _)| wanted.node == node && self.in_the_way(wanted).is_none())?;
-        Some(self.waiting.remove(index))
+    /// Returns true if taking a lock weakens one that the holder has, so that others may have more.
+    pub fn weakens(&self, wanted: &LockRequest) -> bool {
+        !wanted.writes && self.near(wanted).iter().any(|held| held.writes && held.meets(wanted))
+    }
+
+    /// Takes out the first request, from a place in the queue on, that waits for some of a part
+    /// that has become free and can have its lock now. Returns its place, too: none before it can.
+    pub fn next(&mut self, freed: &LockRequest, from: usize) -> Option<(usize, LockRequest, R)> {
+        let waiting = self.waiting.get(&freed.node)?;
+        let can_have = |(wanted, _): &(LockRequest, R)| wanted.whole == freed.whole && wanted.meets(freed) && self.in_the_way(wanted).is_none();
+        let index = from + waiting.iter().skip(from).position(can_have)?;
+        let (wanted, reply) = self.waiting.get_mut(&freed.node)?.remove(index);
+        self.forget_unused(freed.node);
+        Some((index, wanted, reply))
     }
 }
 
@@ -267,8 +301,13 @@ mod tests {
         LockRequest { node: Key::from_word(9), whole: false, holder, pid: 0, writes, start, end }
     }
 
+    /// The first that can have its lock, wherever that is.
+    fn next<R>(locks: &mut Locks<R>) -> Option<(usize, LockRequest, R)> {
+        locks.next(&wanted(FIRST, true, 0, u64::MAX), 0)
+    }
+
     fn grant<R>(locks: &mut Locks<R>) -> Option<R> {
-        let (wanted, reply) = locks.next(Key::from_word(9))?;
+        let (_, wanted, reply) = next(locks)?;
         locks.take(wanted).unwrap();
         Some(reply)
     }
@@ -285,7 +324,7 @@ mod tests {
         assert_eq!(locks.in_the_way(&wanted(THIRD, false, 5, u64::MAX)).map(|lock| (lock.start, lock.end)), Some((7, 19)));
         locks.release_part(&wanted(FIRST, false, 2, u64::MAX)).unwrap();
         assert_eq!((locks.held.len(), locks.in_the_way(&wanted(SECOND, true, 2, 99))), (1, None));
-        assert_eq!(locks.release_all(FIRST, None), [Key::from_word(9)]);
+        assert_eq!(locks.release_all(FIRST, None), [wanted(FIRST, true, 0, u64::MAX)]);
         assert!(locks.held.is_empty() && locks.counts.is_empty() && locks.totals.is_empty());
     }
 
@@ -293,14 +332,33 @@ mod tests {
     fn who_waits_has_it_when_it_is_free() {
         let mut locks = Locks::default();
         locks.take(wanted(FIRST, true, 0, 9)).unwrap();
-        locks.wait(wanted(SECOND, true, 5, 5), 'a', |_| false).unwrap();
-        locks.wait(wanted(THIRD, false, 0, 0), 'b', |_| false).unwrap();
-        assert!(locks.next(Key::from_word(9)).is_none());
+        locks.wait(wanted(SECOND, true, 5, 5), 'a').unwrap();
+        locks.wait(wanted(THIRD, false, 0, 0), 'b').unwrap();
+        assert!(next(&mut locks).is_none());
         locks.release_part(&wanted(FIRST, false, 0, 4)).unwrap();
         assert_eq!(grant(&mut locks), Some('b'));
         locks.release_all(FIRST, Some(Key::from_word(9)));
         assert_eq!(grant(&mut locks), Some('a'));
-        assert!(locks.next(Key::from_word(9)).is_none());
+        assert!(next(&mut locks).is_none());
+    }
+
+    #[test]
+    fn only_those_who_wait_for_what_is_free_are_looked_at() {
+        let mut locks = Locks::default();
+        locks.take(wanted(FIRST, true, 0, 9)).unwrap();
+        for (place, at) in ['a', 'b', 'c', 'd'].into_iter().zip([1, 5, 6, 7]) {
+            locks.wait(wanted(SECOND, true, at, at), place).unwrap();
+        }
+        let (freed, whole) = (wanted(FIRST, true, 5, 6), LockRequest { whole: true, ..wanted(FIRST, true, 0, u64::MAX) });
+        locks.release_all(FIRST, None);
+        assert_eq!(locks.next(&whole, 0), None);
+        assert_eq!(locks.next(&freed, 0).map(|(place, _, reply)| (place, reply)), Some((1, 'b')));
+        assert_eq!(locks.next(&freed, 1).map(|(place, _, reply)| (place, reply)), Some((1, 'c')));
+        assert_eq!(locks.next(&freed, 0), None, "others wait for other parts");
+        assert!(locks.next(&wanted(FIRST, true, 7, 7), 0).is_some() && next(&mut locks).is_some() && locks.waiting.is_empty());
+        // A lock that becomes weaker lets others in.
+        locks.take(wanted(FIRST, true, 0, 0)).unwrap();
+        assert!(locks.weakens(&wanted(FIRST, false, 0, 0)) && !locks.weakens(&wanted(FIRST, false, 1, 1)) && !locks.weakens(&wanted(FIRST, true, 0, 0)));
     }
 
     #[test]
@@ -308,10 +366,11 @@ mod tests {
         let mut locks = Locks::default();
         locks.take(wanted(FIRST, true, 0, 0)).unwrap();
         locks.take(wanted(SECOND, true, 1, 1)).unwrap();
-        locks.wait(wanted(FIRST, true, 1, 1), 'a', |_| false).unwrap();
-        assert_eq!(locks.wait(wanted(SECOND, true, 0, 0), 'b', |_| false), Err(('b', Errno::EDEADLK)));
+        locks.wait(wanted(FIRST, true, 1, 1), 'a').unwrap();
+        assert_eq!(locks.wait(wanted(SECOND, true, 0, 0), 'b'), Err(('b', Errno::EDEADLK)));
         // Somebody who has gone waits for nothing.
-        assert_eq!(locks.wait(wanted(SECOND, true, 0, 0), 'b', |_| true), Ok(()));
+        assert_eq!(locks.take_gone(Key::from_word(9), |_| true), [FIRST]);
+        assert_eq!(locks.wait(wanted(SECOND, true, 0, 0), 'b'), Ok(()));
     }
 
     #[test]
@@ -323,9 +382,9 @@ mod tests {
                 locks.take(wanted(process(number), true, number as u64, number as u64)).unwrap();
             }
             for number in 1..length {
-                locks.wait(wanted(process(number - 1), true, number as u64, number as u64), 'a', |_| false).unwrap();
+                locks.wait(wanted(process(number - 1), true, number as u64, number as u64), 'a').unwrap();
             }
-            assert_eq!(locks.wait(wanted(process(length - 1), true, 0, 0), 'b', |_| false), expected, "{length}");
+            assert_eq!(locks.wait(wanted(process(length - 1), true, 0, 0), 'b'), expected, "{length}");
         }
     }
 
@@ -361,7 +420,7 @@ mod tests {
                 0 => locks.release_part(&one).unwrap(),
                 1 if next(8) == 0 => drop(locks.release_all(one.holder, None)),
                 _ if locks.in_the_way(&one).is_none() => locks.take(one).unwrap(),
-                _ => drop(locks.wait(one, (), |()| false)),
+                _ => drop(locks.wait(one, ())),
             }
             while grant(&mut locks).is_some() {}
             let held: Vec<LockRequest> = locks.those(one.set(), u64::MAX).copied().collect();

@@ -70,7 +70,7 @@ impl Root {
         }
         if kind == LOCK_NONE {
             self.release_lock(&wanted)?;
-            self.grant(wanted.node);
+            self.grant(wanted);
             return Ok(Some([LOCK_NONE, 0, 0, 0]));
         }
         if !gate::is_open() {
@@ -79,22 +79,36 @@ impl Root {
         if wanted.whole && self.locks.is_changed(&wanted) {
             // As on Linux, a lock of the whole that changes its kind is given up first.
             self.release_lock(&wanted)?;
-            self.grant(wanted.node);
+            self.grant(wanted);
         }
         if self.locks.in_the_way(&wanted).is_none() {
-            self.take_lock(wanted)?;
             // What it was before may have been more.
-            self.grant(wanted.node);
+            let weakens = self.locks.weakens(&wanted);
+            self.take_lock(wanted)?;
+            if weakens {
+                self.grant(wanted);
+            }
             return Ok(Some([LOCK_NONE, 0, 0, 0]));
         }
         if flags & LOCK_WAIT == 0 {
             return Err(Errno::EAGAIN);
         }
-        let reply = request.detach()?;
-        if let Err((reply, errno)) = self.locks.wait(wanted, reply, is_gone) {
+        self.wait_for_lock(request, wanted).map(|()| None)
+    }
+
+    /// Lets a client wait for a lock. The holder pays for the wait.
+    fn wait_for_lock(&mut self, request: &mut Request<'_>, wanted: LockRequest) -> Result<(), Errno> {
+        let payer = wanted.holder.key();
+        for gone in self.locks.take_gone(wanted.node, is_gone) {
+            self.objects.refund(gone.key(), cost::WAIT);
+        }
+        self.objects.charge(payer, cost::WAIT).map_err(|_| Errno::ENOLCK)?;
+        let reply = request.detach().inspect_err(|_| self.objects.refund(payer, cost::WAIT))?;
+        if let Err((reply, errno)) = self.locks.wait(wanted, reply) {
+            self.objects.refund(payer, cost::WAIT);
             let _ = server::refuse(reply, errno);
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Takes a lock that nobody is in the way of. The holder pays for it.
@@ -124,28 +138,45 @@ impl Root {
         result
     }
 
-    /// Gives locks of a file to those who wait and can have them.
-    fn grant(&mut self, node: Key) {
-        while let Some((wanted, reply)) = self.locks.next(node) {
-            let output = file::lock::Output { kind: LOCK_NONE, ..file::lock::Output::default() };
-            if is_gone(&reply) {
-                continue;
-            }
-            let answered = match self.take_lock(wanted) {
-                Ok(()) => output.send(reply, Span::EMPTY),
-                Err(errno) => server::refuse(reply, errno),
-            };
-            if answered.is_err() {
-                // It does not wait any more, and has no lock.
-                let _ = self.release_lock(&wanted);
+    /// Gives a part of a file that has become free to those who wait for some of it and can have
+    /// their locks.
+    fn grant(&mut self, freed: LockRequest) {
+        let mut parts = Vec::from([freed]);
+        while let Some(part) = parts.pop() {
+            let mut place = 0;
+            while let Some((at, wanted, reply)) = self.locks.next(&part, place) {
+                place = at;
+                self.objects.refund(wanted.holder.key(), cost::WAIT);
+                if self.grant_one(wanted, reply) {
+                    parts.push(wanted);
+                }
             }
         }
     }
 
+    /// Gives a lock to somebody who waited for it. Returns true if that frees some of its part for
+    /// others.
+    fn grant_one(&mut self, wanted: LockRequest, reply: OwnedReference) -> bool {
+        if is_gone(&reply) {
+            return false;
+        }
+        let weakens = self.locks.weakens(&wanted);
+        let output = file::lock::Output { kind: LOCK_NONE, ..file::lock::Output::default() };
+        let answered = match self.take_lock(wanted) {
+            Ok(()) => output.send(reply, Span::EMPTY),
+            Err(errno) => server::refuse(reply, errno),
+        };
+        if answered.is_err() {
+            // It does not wait any more, and has no lock.
+            let _ = self.release_lock(&wanted);
+        }
+        weakens || answered.is_err()
+    }
+
     /// A holder has gone, from one file or altogether.
     pub fn unlock_all(&mut self, holder: Holder, node: Option<Key>) {
-        for node in self.locks.release_all(holder, node) {
-            self.grant(node);
+        for freed in self.locks.release_all(holder, node) {
+            self.grant(freed);
         }
     }
 
