@@ -40,6 +40,8 @@ impl Run {
 pub struct Content {
     size: u64,
     runs: Vec<Run>,
+    /// Bytes of all runs.
+    held: u64,
     /// Set once others have had its memory to write. Behind the end, in the last frame, may stand
     /// what they wrote.
     is_shared: bool,
@@ -70,7 +72,8 @@ impl Content {
     pub fn boot(start: u64, size: u64) -> Content {
         let mut content = Content { size, ..Content::default() };
         if size > 0 {
-            content.runs.push(Run { offset: 0, start, size: size.next_multiple_of(FRAME), owned: false });
+            content.held = size.next_multiple_of(FRAME);
+            content.runs.push(Run { offset: 0, start, size: content.held, owned: false });
         }
         content
     }
@@ -78,7 +81,7 @@ impl Content {
     /// The content that is `size` bytes, whole frames, at `start` of the store, and never anything
     /// else.
     pub fn fixed(start: u64, size: u64) -> Content {
-        Content { size, runs: alloc::vec![Run { offset: 0, start, size, owned: true }], is_fixed: true, ..Content::default() }
+        Content { size, held: size, runs: alloc::vec![Run { offset: 0, start, size, owned: true }], is_fixed: true, ..Content::default() }
     }
 
     /// The content that is a device's window: `size` bytes, whole frames, at `start` of the store.
@@ -104,7 +107,9 @@ impl Content {
     /// Returns the number of blocks of 512 bytes that take memory.
     pub fn blocks(&self) -> u64 {
         let end = self.size.next_multiple_of(FRAME);
-        self.runs.iter().map(|run| run.end().min(end).saturating_sub(run.offset) / 512).sum()
+        // A file that grows has memory behind its end, in its last run.
+        let behind: u64 = self.runs.iter().rev().take_while(|run| run.end() > end).map(|run| run.end() - run.offset.max(end)).sum();
+        (self.held - behind) / 512
     }
 
     /// Returns the start in the store of the whole frames of `offset..offset + size`, if they lie
@@ -197,6 +202,7 @@ impl Content {
             }
         };
         self.runs.insert(next, Run { offset, start, size, owned: true });
+        self.held += size;
         Some(next)
     }
 
@@ -254,10 +260,14 @@ impl Content {
                 return Err(Errno::ENOSPC);
             }
         }
-        for run in self.runs.splice(first..behind.max(first), []).collect::<Vec<_>>() {
-            self.punch_run(store, run, start.max(run.offset), end.min(run.end()));
+        let punched = first..behind.max(first);
+        let mut left = Vec::with_capacity(punched.len() + 1);
+        for run in &self.runs[punched.clone()] {
+            self.held -= run.size;
+            punch_run(store, *run, (start.max(run.offset), end.min(run.end())), &mut left);
         }
-        self.runs.sort_unstable_by_key(|run| run.offset);
+        self.held += left.iter().map(|run| run.size).sum::<u64>();
+        self.runs.splice(punched, left);
         Ok(next)
     }
 
@@ -271,23 +281,6 @@ impl Content {
             at += part;
         }
         Some(start + size).filter(|next| size > 0 && *next < end)
-    }
-
-    /// Zeros at the edges, and holes for the whole frames of `start..end`, which lies in the run;
-    /// what is left of it is added again.
-    fn punch_run(&mut self, store: &mut impl Store, run: Run, start: u64, end: u64) {
-        let at = |offset: u64| run.start + (offset - run.offset);
-        let (low, high) = (start.next_multiple_of(FRAME), end / FRAME * FRAME);
-        if low >= high {
-            store.zero(at(start), end.saturating_sub(start));
-            self.runs.push(run);
-            return;
-        }
-        store.zero(at(start), low - start);
-        store.zero(at(high), end - high);
-        store.free(at(low), high - low);
-        let parts = [Run { size: low - run.offset, ..run }, Run { offset: high, start: at(high), size: run.end() - high, ..run }];
-        self.runs.extend(parts.into_iter().filter(|part| part.size > 0));
     }
 
     /// The next data (or hole) at or behind `offset`, below the end; behind the last data there is
@@ -379,6 +372,7 @@ impl Content {
         }
         if self.runs.len() > store.at_once() {
             let runs = core::mem::take(&mut self.runs);
+            self.held = 0;
             store.discard(runs.into_iter().filter(|run| run.owned).map(|run| (run.start, run.size)).collect());
         }
         self.release_from(store, 0);
@@ -386,10 +380,30 @@ impl Content {
     }
 
     fn release_from(&mut self, store: &mut impl Store, first: usize) {
-        for run in self.runs.drain(first..).filter(|run| run.owned) {
-            store.free(run.start, run.size);
+        for run in self.runs.drain(first..) {
+            self.held -= run.size;
+            if run.owned {
+                store.free(run.start, run.size);
+            }
         }
     }
+}
+
+/// Zeros at the edges, and holes for the whole frames of `start..end`, which lies in the run. What is
+/// left of the run is added to `left`.
+fn punch_run(store: &mut impl Store, run: Run, (start, end): (u64, u64), left: &mut Vec<Run>) {
+    let at = |offset: u64| run.start + (offset - run.offset);
+    let (low, high) = (start.next_multiple_of(FRAME), end / FRAME * FRAME);
+    if low >= high {
+        store.zero(at(start), end.saturating_sub(start));
+        left.push(run);
+        return;
+    }
+    store.zero(at(start), low - start);
+    store.zero(at(high), end - high);
+    store.free(at(low), high - low);
+    let parts = [Run { size: low - run.offset, ..run }, Run { offset: high, start: at(high), size: run.end() - high, ..run }];
+    left.extend(parts.into_iter().filter(|part| part.size > 0));
 }
 
 mod outside;

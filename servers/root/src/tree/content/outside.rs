@@ -43,6 +43,7 @@ impl Content {
     pub fn take_in(&mut self, offset: u64, start: u64, size: u64) {
         if let Err(next) = self.find(offset) {
             self.runs.insert(next, Run { offset, start, size, owned: true });
+            self.held += size;
         }
     }
 
@@ -58,6 +59,7 @@ impl Content {
             store.free(run.start, run.size);
         }
         self.runs.push(Run { offset: 0, start, size, owned: true });
+        self.held = size;
     }
 
     /// Writes bytes that the other side has got already to what is here of the file.
@@ -124,7 +126,7 @@ impl Content {
     /// Returns the number of bytes of memory whose contents the other side still has.
     pub fn evictable(&self) -> u64 {
         let can_go = !self.is_kept && self.outside_end == self.size;
-        if can_go { self.runs.iter().map(|run| run.size).sum() } else { 0 }
+        if can_go { self.held } else { 0 }
     }
 
     /// Gives memory back whose bytes the other side still has. Returns how many.

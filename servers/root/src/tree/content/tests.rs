@@ -7,6 +7,14 @@ fn punch(content: &mut Content, store: &mut Fake, start: u64, end: u64) {
     core::iter::successors(Some(start), |start| content.punch(store, *start, end).unwrap()).for_each(drop);
 }
 
+/// Runs are sorted, and what they hold is counted.
+fn check(content: &Content) {
+    let end = content.size.next_multiple_of(FRAME);
+    let counted: u64 = content.runs.iter().map(|run| run.end().min(end).saturating_sub(run.offset) / 512).sum();
+    assert_eq!((content.blocks(), content.held), (counted, content.runs.iter().map(|run| run.size).sum()));
+    assert!(content.runs.windows(2).all(|two| two[0].end() <= two[1].offset));
+}
+
 #[test]
 fn a_file_of_many_runs_is_cut_off_in_pieces() {
     let mut store = Fake::new(100 * FRAME);
@@ -194,6 +202,7 @@ fn random_changes_agree_with_a_vector() {
             }
         }
         assert_eq!(content.size(), model.len() as u64);
+        check(&content);
     }
     content.release(&mut store);
     assert_eq!(store.free_bytes(), 2000 * FRAME);
