@@ -129,7 +129,7 @@ impl<S: Store> Tree<S> {
     fn enter_name(&mut self, directory: Key, name: super::Name, node: Key, payer: u64) {
         let Ok(cookie) = self.directory_mut(directory).map(|body| body.insert(name, node, payer)) else { return };
         if let Ok(node) = self.node_mut(node) {
-            (node.parent, node.cookie) = (Some(directory), cookie);
+            node.note_name(directory, cookie);
         }
     }
 
@@ -151,6 +151,9 @@ impl<S: Store> Tree<S> {
                 let _ = self.directory_mut(place.directory).map(|body| body.note_removed(owned(&place.name)));
             }
             self.store.give_name(entry.payer, place.name.len());
+            if let Ok(node) = self.node_mut(entry.node) {
+                node.forget_name(place.directory, entry.cookie);
+            }
         }
     }
 

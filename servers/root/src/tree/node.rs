@@ -133,10 +133,9 @@ impl Directory {
         self.order.range(cookie..).map(|(cookie, (name, node))| (*cookie, name, *node))
     }
 
-    /// The name with this cookie, if it leads to `node`; else any name that does.
+    /// The name with this cookie, if it leads to `node`.
     pub fn name_of(&self, node: Key, cookie: u64) -> Option<&Name> {
-        let own = self.order.get(&cookie).filter(|(_, known)| *known == node).map(|(name, _)| name);
-        own.or_else(|| self.entries.iter().find(|(_, entry)| entry.node == node).map(|(name, _)| name))
+        self.order.get(&cookie).filter(|(_, known)| *known == node).map(|(name, _)| name)
     }
 }
 
@@ -164,10 +163,12 @@ pub enum NodeContent {
 pub struct Node {
     /// Kind and permissions.
     pub mode: u32,
-    /// The directory in which it got its last name.
+    /// The directory in which it got the last of the names that are known of it.
     pub parent: Option<Key>,
     /// The cookie of that name.
     pub cookie: u64,
+    /// Directory and cookie of the name before that one.
+    pub earlier: Option<(Key, u64)>,
     /// Number of names that lead here.
     pub links: u32,
     /// Number of open files that lead here.
@@ -210,7 +211,23 @@ pub struct Node {
 impl Node {
     /// A node without names.
     pub fn new(mode: u32, body: NodeContent, now: Time) -> Node {
-        Node { mode, parent: None, cookie: 0, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, origin: None, outside_inode: 0, outside_links: 0, outside_blocks: 0, outside_stamp: None, is_detached: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
+        Node { mode, parent: None, cookie: 0, earlier: None, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, origin: None, outside_inode: 0, outside_links: 0, outside_blocks: 0, outside_stamp: None, is_detached: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
+    }
+
+    /// Notes a new name by its directory and cookie.
+    pub fn note_name(&mut self, directory: Key, cookie: u64) {
+        self.earlier = self.parent.map(|parent| (parent, self.cookie));
+        (self.parent, self.cookie) = (Some(directory), cookie);
+    }
+
+    /// Notes that a name has gone. If it was the last one, the one before takes its place; older
+    /// ones are not known.
+    pub fn forget_name(&mut self, directory: Key, cookie: u64) {
+        if (self.parent, self.cookie) == (Some(directory), cookie) {
+            let last = self.earlier.take();
+            (self.parent, self.cookie) = (last.map(|last| last.0), last.map_or(0, |last| last.1));
+        }
+        self.earlier = self.earlier.filter(|earlier| *earlier != (directory, cookie));
     }
 
     /// Returns the kind of the node, one of [`format`].

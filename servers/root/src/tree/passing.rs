@@ -102,6 +102,7 @@ impl<S: Store> Tree<S> {
         let Some(key) = self.directory(directory).ok().and_then(|body| body.entries().get(name)).map(|entry| entry.node) else { return };
         if let Some(entry) = self.directory_mut(directory).ok().and_then(|body| body.remove(name)) {
             self.store.give_name(entry.payer, name.len());
+            self.nodes.get_mut(key).into_iter().for_each(|node| node.forget_name(directory, entry.cookie));
         }
         let is_directory = self.node(key).is_ok_and(Node::is_directory);
         self.change_links(directory, -i32::from(is_directory));
