@@ -15,6 +15,8 @@ use nacre_proto::flags::{RENAME_EXCHANGE, RENAME_NO_DIRECTORY, RENAME_NOREPLACE}
 const MAX_LINKS: u32 = 65_000;
 /// Directories around a directory into which another one can be moved.
 const MAX_DEPTH: u32 = 8192;
+/// Bit of a mode: what is made in the directory gets its group.
+const SET_GROUP: u32 = 0o2000;
 /// Bits of a mode that can be changed.
 const PERMISSIONS: u32 = 0o7777;
 
@@ -110,11 +112,23 @@ impl<S: Store> Tree<S> {
     fn add(&mut self, place: &Place, mut node: Node, now: Time) -> Result<Key, Errno> {
         self.check_addition(place.directory)?;
         self.nodes.reserve()?;
+        self.inherit_group(place.directory, &mut node)?;
         self.pass_new(place, &mut node)?;
         let key = self.insert(node);
         self.enter(place, key, now).inspect_err(|_| drop(self.nodes.remove(key)))?;
         self.note_name(place.directory, &place.name, key, event::CREATE, 0);
         Ok(key)
+    }
+
+    /// Gives what is made in a set-group-ID directory the directory's group. A directory made there
+    /// is such a one, too.
+    pub(super) fn inherit_group(&self, directory: Key, node: &mut Node) -> Result<(), Errno> {
+        let parent = self.node(directory)?;
+        if parent.mode & SET_GROUP != 0 {
+            node.gid = parent.gid;
+            node.mode |= if node.is_directory() { SET_GROUP } else { 0 };
+        }
+        Ok(())
     }
 
     /// Enters a name, for which whoever pays now has to have room.

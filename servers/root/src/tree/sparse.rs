@@ -24,26 +24,28 @@ impl<S: Store> Tree<S> {
         if self.is_passed(directory) {
             return Err(Errno::EOPNOTSUPP);
         }
-        let key = self.add_unnamed(mode & 0o7777, now)?;
+        let mut node = Node::new(format::REGULAR | mode & 0o7777, NodeContent::File(Content::default()), now);
+        self.inherit_group(directory, &mut node)?;
+        let key = self.add_unnamed(node)?;
         self.node_mut(key)?.is_linkable = flags & open::EXCLUSIVE == 0;
         Ok(key)
     }
 
     /// A file for memory that is shared. It counts one open file.
     pub fn make_memory(&mut self, takes_seals: bool, now: Time) -> Result<Key, Errno> {
-        let key = self.add_unnamed(MEMORY_MODE, now)?;
+        let key = self.add_unnamed(Node::new(format::REGULAR | MEMORY_MODE, NodeContent::File(Content::default()), now))?;
         let node = self.node_mut(key)?;
         node.opens += 1;
         node.seals = Some(if takes_seals { 0 } else { F_SEAL_SEAL });
         Ok(key)
     }
 
-    fn add_unnamed(&mut self, mode: u32, now: Time) -> Result<Key, Errno> {
+    fn add_unnamed(&mut self, node: Node) -> Result<Key, Errno> {
         if !self.store.has_room() {
             return Err(Errno::ENOSPC);
         }
         self.nodes.reserve()?;
-        Ok(self.insert(Node::new(format::REGULAR | mode, NodeContent::File(Content::default()), now)))
+        Ok(self.insert(node))
     }
 
     /// Memory for a page of a file that is shared; see [`Content::page`].

@@ -261,6 +261,44 @@ fn listing_survives_removal_between_pieces() {
 }
 
 #[test]
+fn a_file_is_known_by_its_last_names() {
+    let mut tree = tree();
+    let root = tree.root();
+    let key = find(&tree, b"/a/f").unwrap();
+    let name = |tree: &Tree<Fake>| tree.name_of(key, |_| true).map(|(_, name)| name);
+    for path in [&b"/a/g"[..], b"/h", b"/i"] {
+        tree.link((root, b"/a/f"), (root, path), false, NOW).unwrap();
+    }
+    assert_eq!(name(&tree).unwrap(), b"i");
+    tree.remove(root, b"/i", false, NOW).unwrap();
+    assert_eq!(name(&tree).unwrap(), b"h");
+    tree.rename((root, b"/h"), (root, b"/a/k"), 0, NOW).unwrap();
+    assert_eq!(name(&tree).unwrap(), b"k");
+    // Older names are not searched for.
+    tree.remove(root, b"/a/k", false, NOW).unwrap();
+    assert_eq!((name(&tree), tree.facts(key).unwrap().links), (None, 2));
+    tree.rename((root, b"/a/g"), (root, b"/a/m"), 0, NOW).unwrap();
+    assert_eq!(name(&tree).unwrap(), b"m");
+}
+
+#[test]
+fn a_directory_gives_its_group_on() {
+    let mut tree = tree();
+    let (root, outer) = (tree.root(), find(&tree, b"/a").unwrap());
+    tree.set_owner(outer, 5, 7, NOW).unwrap();
+    tree.make_directory(root, b"/a/before", 0o755, NOW).unwrap();
+    tree.set_mode(outer, 0o2775, NOW).unwrap();
+    tree.make_directory(root, b"/a/inner", 0o755, NOW).unwrap();
+    tree.make_link(root, b"x", b"/a/inner/link", NOW).unwrap();
+    file(&mut tree, b"/a/inner/file", b"");
+    let unnamed = tree.open(root, b"/a", open::TEMPORARY | open::DIRECTORY | open::WRITE_ONLY, 0o600, NOW).unwrap();
+    let facts = |tree: &Tree<Fake>, key| tree.facts(key).map(|facts| (facts.mode & 0o7777, facts.owner)).unwrap();
+    let at = |tree: &Tree<Fake>, path: &[u8]| facts(tree, tree.resolve(root, path, false).unwrap().node.unwrap());
+    assert_eq!((at(&tree, b"/a/before"), at(&tree, b"/a/inner")), ((0o755, (0, 0)), (0o2755, (0, 7))));
+    assert_eq!((at(&tree, b"/a/inner/link"), at(&tree, b"/a/inner/file"), facts(&tree, unnamed)), ((0o777, (0, 7)), (0o644, (0, 7)), (0o600, (0, 7))));
+}
+
+#[test]
 fn times_and_owners() {
     let mut tree = tree();
     let key = find(&tree, b"/a/f").unwrap();

@@ -41,12 +41,12 @@ fn joined(first: &[u8], second: &[u8]) -> (Vec<u8>, u64) {
 
 /// Makes something at a place. What is to belong to the user, as `parent` says, is made and given
 /// to him with the lock held: the place may mean something else afterwards.
-fn make_at(process: &mut Process, place: Place<'_>, parent: Option<Status>, make: impl FnOnce(Reference, &[u8]) -> Result<(), Errno>) -> Answer {
+fn make_at(process: &mut Process, place: Place<'_>, (parent, mode): (Option<Status>, u64), make: impl FnOnce(Reference, &[u8]) -> Result<(), Errno>) -> Answer {
     match parent {
         None => process.ask_at(place, make)?,
         parent => {
             make(place.directory, place.path)?;
-            process.make_own(place, parent)?;
+            process.make_own(place, parent, mode)?;
         }
     }
     Ok(0)
@@ -56,7 +56,7 @@ fn make_directory(process: &mut Process, descriptor: u64, path: u64, mode: u64) 
     let place = process.place(descriptor, path)?;
     let mode = mode & 0o1777 & !u64::from(process.identity.umask);
     let parent = permissions::check_new_name(process, place)?;
-    make_at(process, place, parent, |directory, path| directory::make_directory(directory, mode, path).map(drop))
+    make_at(process, place, (parent, 0), |directory, path| directory::make_directory(directory, mode, path).map(drop))
 }
 
 /// `mkdir(path, mode)`.
@@ -83,8 +83,9 @@ fn make_node(process: &mut Process, descriptor: u64, path: u64, mode: u64, devic
         let is_there = path_status::of_place(process, place, AT_SYMLINK_NOFOLLOW).is_ok();
         return Err(if is_there { EEXIST } else { EPERM });
     }
-    let permissions = mode & 0o7777 & !u64::from(process.identity.umask);
-    make_at(process, place, parent, |directory, path| directory::make_node(directory, kind | permissions, device & 0xffff_ffff, path).map(drop))
+    let bits = mode & 0o7777 & !u64::from(process.identity.umask);
+    let bits = parent.as_ref().map_or(bits, |parent| permissions::mode_in(process, parent, bits));
+    make_at(process, place, (parent, bits), |directory, path| directory::make_node(directory, kind | bits, device & 0xffff_ffff, path).map(drop))
 }
 
 /// `mknod(path, mode, device)`.
@@ -214,7 +215,7 @@ fn make_symbolic_link(process: &mut Process, target: u64, descriptor: u64, path:
     let place = process.place(descriptor, path)?;
     let parent = permissions::check_new_name(process, place)?;
     let (paths, size) = joined(target, place.path);
-    make_at(process, place, parent, |directory, _| directory::symbolic_link(directory, size, paths.as_slice()).map(drop))
+    make_at(process, place, (parent, 0), |directory, _| directory::symbolic_link(directory, size, paths.as_slice()).map(drop))
 }
 
 /// `symlink(target, path)`.

@@ -86,6 +86,7 @@ fn open_path(process: &mut Process, descriptor: u64, path: &[u8], flags: u32, mo
     let directory = path_start::directory(process, descriptor, path)?;
     let parent = check_open(process, Place { directory, path }, flags)?;
     let mode = mode & MODE & !u64::from(process.identity.umask);
+    let mode = parent.as_ref().map_or(mode, |parent| permissions::mode_in(process, parent, mode));
     // Another thread may close the directory while this one waits for the answer.
     let base = match path.first() {
         Some(b'/') => process.root.clone(),
@@ -100,6 +101,10 @@ fn open_path(process: &mut Process, descriptor: u64, path: &[u8], flags: u32, mo
             if let Some(parent) = parent {
                 let [user, group] = permissions::owner_in(process, &parent);
                 file::set_owner(opened.file.handle(), user, group)?;
+                // A file that changes hands loses what it was trusted with.
+                if permissions::sets_ids(mode) {
+                    file::set_mode(opened.file.handle(), mode)?;
+                }
             }
             OpenFile::new(Kind::Remote(opened.file), opened.mode as u32, flags & KEPT)
         }

@@ -9,7 +9,7 @@ use crate::operations::paths::path_start;
 use crate::operations::paths::path_walk::{Walk, look};
 use crate::process::Process;
 use crate::process::exchange::Place;
-use crate::state::capabilities::{FILES, FILE_OWNER, FILE_SEARCH};
+use crate::state::capabilities::{FILES, FILE_BITS, FILE_OWNER, FILE_SEARCH};
 use alloc::vec::Vec;
 use nacre_proto::directory;
 use nacre_proto::structures::Status;
@@ -67,11 +67,15 @@ impl Process {
             || has(FILE_SEARCH) && (missing == READ || is_directory(status) && missing & WRITE == 0)
     }
 
-    /// Makes what the user has just made in a directory his own.
-    pub fn make_own(&mut self, place: Place<'_>, parent: Option<Status>) -> Result<(), Errno> {
+    /// Makes what the user has just made in a directory his own. What changes hands loses the bits
+    /// of `mode` that set IDs, and gets them again.
+    pub fn make_own(&mut self, place: Place<'_>, parent: Option<Status>, mode: u64) -> Result<(), Errno> {
         let Some(parent) = parent else { return Ok(()) };
         let [user, group] = owner_in(self, &parent);
         directory::set_owner_at(place.directory, user, group, AT_SYMLINK_NOFOLLOW, place.path)?;
+        if sets_ids(mode) {
+            directory::set_mode_at(place.directory, mode & 0o7777, AT_SYMLINK_NOFOLLOW, place.path)?;
+        }
         Ok(())
     }
 }
@@ -180,6 +184,19 @@ pub fn is_in(process: &Process, group: u64) -> bool {
 pub fn owner_in(process: &Process, parent: &Status) -> [u64; 2] {
     let [user, group] = process.identity.of_files.map(u64::from);
     [user, if parent.mode & SET_GROUP != 0 { parent.gid } else { group }]
+}
+
+/// Returns the mode of a new file in a directory. A program that others run does not get the group
+/// of a directory that the user is not in.
+pub fn mode_in(process: &Process, parent: &Status, mode: u64) -> u64 {
+    let sets_group = parent.mode & SET_GROUP != 0 && mode & (SET_GROUP | 0o10) == SET_GROUP | 0o10;
+    let may = is_in(process, parent.gid) || process.identity.capabilities.has(FILE_BITS);
+    if sets_group && !may { mode & !SET_GROUP } else { mode }
+}
+
+/// Returns true if a mode sets the user or the group of a program.
+pub fn sets_ids(mode: u64) -> bool {
+    mode & (SET_USER | SET_GROUP) != 0
 }
 
 /// The place that a call without a descriptor names in its first argument, if the user may come

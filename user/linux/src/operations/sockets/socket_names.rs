@@ -244,7 +244,7 @@ fn bind_path(process: &mut Process, file: &OpenFile, path: &[u8]) -> Result<(), 
     let place = Place { directory, path };
     let parent = permissions::check_new_name(process, place).map_err(in_use)?;
     directory::make_node(directory, mode, 0, path).map_err(in_use)?;
-    process.make_own(place, parent)?;
+    process.make_own(place, parent, 0)?;
     let bound = file_status::of_path(directory, path).and_then(|made| {
         let key = key_of_file(&made);
         let bytes = [&key[..], path].concat();
