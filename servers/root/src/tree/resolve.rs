@@ -16,6 +16,9 @@ const MAX_PATH: usize = 4095;
 const MAX_NAME: usize = 255;
 /// Maximum number of symbolic links on the way.
 const MAX_LINKS: u32 = 40;
+/// Maximum number of names on the way, in the path and in links: as many as two of the longest
+/// paths have. It bounds the time that one path takes.
+const MAX_NAMES: u32 = 4096;
 
 /// Directories that paths start at.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +41,8 @@ struct Way {
     top: Key,
     /// Symbolic links that may still be followed.
     links: u32,
+    /// Names that may still be looked up, of the path and of all links.
+    names: u32,
 }
 
 /// Place that a path leads to.
@@ -102,8 +107,8 @@ impl<S: Store> Tree<S> {
     /// where something is.
     fn way<'a>(&self, start: Start, path: &'a [u8]) -> (Key, &'a [u8], Way) {
         match without_mark(path) {
-            (path, true) => (start.at, path, Way { top: self.root(), links: 0 }),
-            (path, false) => (start.at, path, Way { top: start.root.unwrap_or(self.root()), links: MAX_LINKS }),
+            (path, true) => (start.at, path, Way { top: self.root(), links: 0, names: MAX_NAMES }),
+            (path, false) => (start.at, path, Way { top: start.root.unwrap_or(self.root()), links: MAX_LINKS, names: MAX_NAMES }),
         }
     }
 
@@ -113,6 +118,7 @@ impl<S: Store> Tree<S> {
         let trailing = path.ends_with(b"/");
         let mut parts = path.split(|&byte| byte == b'/').filter(|part| !part.is_empty()).peekable();
         while let Some(part) = parts.next() {
+            way.names = way.names.checked_sub(1).ok_or(Errno::ELOOP)?;
             if parts.peek().is_none() {
                 return self.walk_last(directory, part, follow, trailing, way);
             }

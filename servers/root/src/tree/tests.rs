@@ -282,6 +282,20 @@ fn a_file_is_known_by_its_last_names() {
 }
 
 #[test]
+fn links_lead_a_bounded_way() {
+    let mut tree = tree();
+    let root = tree.root();
+    let target = |end: &[u8]| [&b"./".repeat(2000)[..], end].concat();
+    tree.make_link(root, &target(b"a"), b"/first", NOW).unwrap();
+    tree.make_link(root, &target(b"first"), b"/second", NOW).unwrap();
+    tree.make_link(root, &target(b"second"), b"/third", NOW).unwrap();
+    let directory = find(&tree, b"/a");
+    assert_eq!((find(&tree, b"/first"), find(&tree, b"/second")), (directory, directory));
+    assert_eq!(find(&tree, b"/third"), Err(Errno::ELOOP), "longer than two paths");
+    assert_eq!(find(&tree, &b"/".repeat(4095)), Ok(root));
+}
+
+#[test]
 fn a_directory_gives_its_group_on() {
     let mut tree = tree();
     let (root, outer) = (tree.root(), find(&tree, b"/a").unwrap());
