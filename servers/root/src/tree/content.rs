@@ -389,8 +389,8 @@ impl Content {
     }
 }
 
-/// Zeros at the edges, and holes for the whole frames of `start..end`, which lies in the run. What is
-/// left of the run is added to `left`.
+/// Zeros at the edges, and holes for the whole frames of `start..end`, which lies in the run. What
+/// is left of the run is added to `left`.
 fn punch_run(store: &mut impl Store, run: Run, (start, end): (u64, u64), left: &mut Vec<Run>) {
     let at = |offset: u64| run.start + (offset - run.offset);
     let (low, high) = (start.next_multiple_of(FRAME), end / FRAME * FRAME);

@@ -66,7 +66,7 @@ pub trait Origin {
     fn renumber(&mut self, old: Id, new: Id);
     /// Opens a file to be written, and keeps it open until [`Origin::stop_writing`].
     fn start_writing(&mut self, file: Id) -> Result<(), Errno>;
-    /// Nobody will write to the file any more.
+    /// Lets the file be closed: nobody will write to it any more.
     fn stop_writing(&mut self, file: Id);
     /// Changes attributes.
     fn change(&mut self, id: Id, change: Change) -> Result<(), Errno>;

@@ -20,7 +20,7 @@ impl<S: Store> Tree<S> {
     }
 
     /// Counts one more way to write a file; returns false if the node is no regular file.
-    /// `ETXTBSY`: a program runs it. Other errors are those of the other side, which refuses writes.
+    /// `ETXTBSY`: a program runs it. Other errors are the other side's, which refuses writes.
     pub fn start_writing(&mut self, key: Key) -> Result<bool, Errno> {
         match self.text(key) {
             Ok(node) if node.runners != 0 => Err(Errno::ETXTBSY),
