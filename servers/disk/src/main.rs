@@ -44,7 +44,7 @@ const FAILED: i32 = 1;
 /// Word of the command that forbids writing.
 const READ_ONLY: &[u8] = b"ro";
 
-/// Makes the volume on the disk usable. `name`: the disk's, for people.
+/// Makes the volume on the disk usable.
 fn mount(hands: &mut Hands, is_read_only: bool, clock: Clock) -> Result<Volume<Device>, String> {
     let block = Block::start(&mut hands.space, hands.function, hands::registers, |size| hands.shared.take().filter(|shared| size <= shared.memory.size()));
     let block = block.map_err(|fault| fault.0.to_string())?;
@@ -81,7 +81,7 @@ impl Carrier {
     /// Brings everything to the disk, and marks the volume as whole.
     fn close(&mut self) -> Result<(), Errno> {
         let volume = self.server.take().map(Server::into_tree);
-        volume.map_or(Ok(()), |volume| volume.close().map(drop).map_err(|error| Errno(error.0 as u32)))
+        volume.map_or(Ok(()), |volume| volume.close().map(drop).map_err(|error| Errno(error.0)))
     }
 
     /// Carries out requests as they come. Returns why there will be no more.

@@ -97,6 +97,8 @@ pub struct Drives {
     all: Vec<Drive>,
     /// The machine's program waits for them.
     pub holds_program: bool,
+    /// The list has one that the machine has not, or that cannot be handed out.
+    lacks_one: bool,
 }
 
 impl Drives {
@@ -116,7 +118,7 @@ impl Drives {
                     waiting: None,
                     is_over: false,
                 }),
-                Err(found) => fault = Some(found),
+                Err(found) => (fault, drives.lacks_one) = (Some(found), true),
             }
         }
         (drives, fault)
@@ -195,7 +197,7 @@ impl Root {
         }
         self.drives.holds_program = false;
         // A program that was to have a volume does not run without it.
-        if self.drives.all.iter().any(is_over) {
+        if self.drives.lacks_one || self.drives.all.iter().any(is_over) {
             return self.end(126);
         }
         self.start_program();

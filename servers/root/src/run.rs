@@ -112,14 +112,16 @@ fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>, Option<Fault>),
     let standing = Standing::new(&mut objects, &mut files, pool, (has_terminal, has_commands, boot.has_card))?;
     let lines = objects.add(Kind::Lines, true, objects.accounts.outermost())?;
     let lines = objects.port(lines).ok_or(Errno::EIO)?;
-    let console = Console::start(input, Input::is_one_output(&facts), lines)?;
+    let mut console = Console::start(input, Input::is_one_output(&facts), lines)?;
     let outputs = strings(&files.take_secret(OUTPUTS).unwrap_or_default()).into_iter().map(<[u8]>::to_vec).collect();
     let time = files.clock.now().seconds as u64 ^ hardware::monotonic() << 20;
     let fixed = files.take_secret(FIXED_SEED);
     let random = Random::new(&fixed.clone().unwrap_or_else(|| files.take_secret(SEED).unwrap_or_default()), fixed.is_some(), time);
     let ports = HostPorts::start(boot, lines);
     let (drives, fault) = Drives::find(&files.take_secret(drives::LIST).unwrap_or_default(), &boot.own_ranges());
-    let problem = problem.or(fault);
+    if let Some(Fault(why)) = fault {
+        console.messages.line(alloc::format!("root: a disk cannot be used: {why}").as_bytes());
+    }
     let root = Root {
         files,
         objects,
