@@ -1,7 +1,7 @@
 //! Tests of devices through their registers, as a driver uses them.
 
 use super::*;
-use crate::{Block, Console, Disk, DiskError, Entropy, FileServer, Files, Random, Terminal};
+use crate::{Block, Console, Disk, DiskError, Entropy, FileServer, Files, Network, Random, Terminal, Wire};
 use alloc::vec::Vec;
 use std::sync::{Arc, Mutex};
 use nacre_machine_memory::VecMemory;
@@ -276,4 +276,70 @@ fn a_driver_finds_the_registers() {
         at = function.read(at + 1);
     }
     assert_eq!(kinds, [(1, 0, 0x38), (2, 0x38, 4), (3, 0x3c, 1), (4, 0x40, 0x40)]);
+}
+
+/// A wire: frames that the guest has sent, and one that has come.
+struct Frames(Shared, Vec<Vec<u8>>, usize);
+
+impl Wire for Frames {
+    fn address(&self) -> [u8; 6] {
+        [1, 2, 3, 4, 5, 6]
+    }
+
+    fn has_room(&mut self) -> bool {
+        self.0.lock().unwrap().len() < self.2
+    }
+
+    fn send(&mut self, frame: Vec<u8>) {
+        self.0.lock().unwrap().extend(frame);
+    }
+
+    fn has_frame(&mut self) -> bool {
+        !self.1.is_empty()
+    }
+
+    fn receive(&mut self) -> Option<Vec<u8>> {
+        self.1.pop()
+    }
+}
+
+fn card(frames: Vec<Vec<u8>>, room: usize) -> (Driver, Shared) {
+    let sent = Shared::default();
+    (Driver::start(Box::new(Network(Box::new(Frames(sent.clone(), frames, room))))), sent)
+}
+
+#[test]
+fn a_network_card_moves_frames() {
+    let (mut driver, sent) = card(vec![vec![9; 60], vec![8; 1514]], 1 << 20);
+    assert_eq!([0x40, 0x44].map(|at| driver.virtio.read(at, 4)), [0x0403_0201, 0x0001_0605]);
+    let frame = [&[0; 12][..], &[7; 60]].concat();
+    driver.request(1, &frame, 0);
+    assert_eq!(*sent.lock().unwrap(), [7; 60]);
+    let got = driver.request(0, &[], 2000);
+    assert_eq!((got.len(), &got[..12], &got[12..14]), (1526, &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0][..], &[8, 8][..]));
+    assert_eq!(driver.request(0, &[], 71), [], "a frame that is longer than its buffer is lost");
+    assert!(!driver.virtio.is_broken());
+}
+
+#[test]
+fn frames_of_a_size_that_none_has_are_lost() {
+    let (mut driver, sent) = card(vec![], 1 << 20);
+    for size in [13, 1515, 4000] {
+        driver.request(1, &vec![7; 12 + size], 0);
+    }
+    assert!(sent.lock().unwrap().is_empty() && !driver.virtio.is_broken());
+    driver.request(1, &[7; 11], 0);
+    assert!(driver.virtio.is_broken(), "a frame without its head");
+}
+
+#[test]
+fn frames_wait_while_the_wire_has_no_room() {
+    let (mut driver, sent) = card(vec![], 20);
+    let frame = [7; 12 + 20];
+    driver.request(1, &frame, 0);
+    driver.request(1, &frame, 0);
+    assert_eq!(sent.lock().unwrap().len(), 20);
+    sent.lock().unwrap().clear();
+    driver.virtio.serve(1, &mut driver.memory);
+    assert_eq!(sent.lock().unwrap().len(), 20, "the second one");
 }

@@ -19,6 +19,7 @@ mod device;
 mod entropy;
 mod files;
 mod function;
+mod net;
 mod queue;
 mod transport;
 
@@ -30,6 +31,7 @@ pub use device::{Broken, Device, Served};
 pub use entropy::{Entropy, Random};
 pub use files::{FileServer, Files};
 pub use function::{Virtio, VirtioState};
+pub use net::{Network, Wire};
 pub use nacre_machine_pci::{LINES, is_configuration_port};
 pub use queue::{Queue, QueueState};
 pub use transport::{REGISTERS, Transport, TransportState};
