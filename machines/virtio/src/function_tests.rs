@@ -1,7 +1,7 @@
 //! Tests of devices through their registers, as a driver uses them.
 
 use super::*;
-use crate::{Block, Console, Disk, DiskError, Entropy, FileServer, Files, Network, Random, Terminal, Wire};
+use crate::{Balloon, Block, Console, Disk, DiskError, Entropy, FileServer, Files, Network, Random, Reclaim, Terminal, Wire};
 use alloc::vec::Vec;
 use std::sync::{Arc, Mutex};
 use nacre_machine_memory::VecMemory;
@@ -75,7 +75,7 @@ impl FileServer for Other {
 struct Driver {
     virtio: Virtio,
     memory: VecMemory,
-    given: [u16; 2],
+    given: [u16; 3],
 }
 
 impl Driver {
@@ -83,7 +83,7 @@ impl Driver {
     fn start(device: Box<dyn Device>) -> Driver {
         let count = device.queue_sizes().len();
         let memory = VecMemory::new(0x2_0000);
-        let mut driver = Driver { virtio: Virtio::new(device), memory, given: [0; 2] };
+        let mut driver = Driver { virtio: Virtio::new(device), memory, given: [0; 3] };
         for (offset, width, value) in [(20, 1, 0), (20, 1, 3), (8, 4, 1), (12, 4, 1), (20, 1, 11)] {
             driver.write(offset, width, value);
         }
@@ -342,4 +342,30 @@ fn frames_wait_while_the_wire_has_no_room() {
     sent.lock().unwrap().clear();
     driver.virtio.serve(1, &mut driver.memory);
     assert_eq!(sent.lock().unwrap().len(), 20, "the second one");
+}
+
+/// Memory that was given up: the first page and the number of pages of each piece.
+struct Pages(Arc<Mutex<Vec<(u64, u64)>>>);
+
+impl Reclaim for Pages {
+    fn reclaim(&mut self, at: u64, size: u64) {
+        self.0.lock().unwrap().push((at / 4096, size / 4096));
+    }
+}
+
+#[test]
+fn a_balloon_takes_whole_pages_of_the_guest_alone() {
+    let pages = Arc::new(Mutex::new(Vec::new()));
+    let mut driver = Driver::start(Box::new(Balloon(Box::new(Pages(pages.clone())))));
+    let numbers: Vec<u8> = [5u32, 0x1f, 0x20, u32::MAX].iter().flat_map(|number| number.to_le_bytes()).collect();
+    driver.request(0, &numbers, 0);
+    assert_eq!(*pages.lock().unwrap(), [(5, 1), (0x1f, 1)], "there are 0x20 pages");
+    driver.request(1, &numbers, 0);
+    // Free memory from 0x8000 on: two pages, and part of one.
+    driver.request(2, &[], 0x2800);
+    assert_eq!(pages.lock().unwrap()[2..], [(8, 2)]);
+    driver.request(2, &[], 0x800);
+    assert_eq!(pages.lock().unwrap().len(), 3);
+    driver.request(2, &[], 0x10_0000);
+    assert!(driver.virtio.is_broken(), "memory that is not the guest's");
 }

@@ -11,6 +11,7 @@
 
 extern crate alloc;
 
+mod balloon;
 mod block;
 mod cards;
 mod chain;
@@ -23,6 +24,7 @@ mod net;
 mod queue;
 mod transport;
 
+pub use balloon::{Balloon, Reclaim};
 pub use block::{Block, Disk, DiskError, SECTOR};
 pub use cards::{Cards, CardsState};
 pub use chain::Chain;
