@@ -72,6 +72,8 @@ const BASIC: u64 = 0x7ff;
 const REMOVE_DIRECTORY: u32 = 0x200;
 /// Largest number of files with a number.
 const MAX_FIDS: u32 = 1 << 20;
+/// Number of clients that one after the other have numbers of their own.
+const GENERATIONS: u32 = u32::MAX / MAX_FIDS;
 
 /// Changes of a file's attributes; `None`: they stay.
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,6 +100,8 @@ pub struct Client<W> {
     /// Numbers that are free again, and the first that was never used.
     free: Vec<u32>,
     next: u32,
+    /// Number that is larger than any.
+    end: u32,
     /// Largest number of bytes of a file in one message.
     payload: u32,
 }
@@ -140,7 +144,14 @@ fn checked(name: &[u8]) -> Result<(), Error> {
 impl<W: Wire> Client<W> {
     /// Greets the server and attaches its directory, which becomes [`ROOT`].
     pub fn start(wire: W) -> Result<Client<W>, Error> {
-        let mut client = Client { wire, request: Vec::new(), answer: Vec::new(), free: Vec::new(), next: 1, payload: 0 };
+        Client::start_again(wire, 0)
+    }
+
+    /// Greets a server that has started anew, for the `generation`th time. All numbers but [`ROOT`]
+    /// are others than those that clients of earlier generations had.
+    pub fn start_again(wire: W, generation: u32) -> Result<Client<W>, Error> {
+        let first = generation % GENERATIONS * MAX_FIDS;
+        let mut client = Client { wire, request: Vec::new(), answer: Vec::new(), free: Vec::new(), next: first + 1, end: first + MAX_FIDS, payload: 0 };
         let mut answer = client.ask_tagged(NO_TAG, kind::VERSION, |message| message.words(&[MAX_MESSAGE]).string(VERSION))?;
         let size = answer.word()?;
         if answer.string()? != VERSION || !(4096..=MAX_MESSAGE).contains(&size) {
@@ -171,11 +182,16 @@ impl<W: Wire> Client<W> {
         read_header(&self.answer, kind, tag)
     }
 
+    /// Returns true for a number of this client's. Those of clients before it lead to nothing.
+    pub fn has_given(&self, fid: Fid) -> bool {
+        fid == ROOT || (self.end - MAX_FIDS < fid.0 && fid.0 < self.next)
+    }
+
     fn new_fid(&mut self) -> Result<Fid, Error> {
         if let Some(fid) = self.free.pop() {
             return Ok(Fid(fid));
         }
-        if self.next >= MAX_FIDS {
+        if self.next >= self.end {
             return Err(Error::TOO_MANY);
         }
         self.next += 1;
@@ -219,7 +235,7 @@ impl<W: Wire> Client<W> {
     pub fn forget(&mut self, fid: Fid) {
         // The server forgets it whatever it answers.
         let _ = self.ask(kind::FORGET, |message| message.words(&[fid.0]));
-        if fid != ROOT {
+        if fid != ROOT && self.has_given(fid) {
             self.free.push(fid.0);
         }
     }

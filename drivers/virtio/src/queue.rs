@@ -51,6 +51,8 @@ impl<M: Memory> Queue<M> {
     /// A queue in `shared`, and the addresses of its parts for the device.
     pub fn new(shared: Shared<M>, buffer_size: u64) -> (Queue<M>, [u64; 3]) {
         let parts = [shared.address, shared.address + AVAILABLE, shared.address + USED];
+        // A driver before this one may have left something there.
+        [AVAILABLE, AVAILABLE + 2, USED, USED + 2].into_iter().for_each(|at| shared.memory.write(at, 2, 0));
         let queue = Queue { shared, buffer_size, given: [false; SIZE], given_count: 0, available: 0, used: 0, number: 0, notify_at: 0 };
         (queue, parts)
     }

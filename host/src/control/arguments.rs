@@ -152,6 +152,9 @@ pub struct KillArguments {
     /// End the machine or the copy, whatever runs in it
     #[arg(long)]
     pub now: bool,
+    /// End the driver of the disk with this number, counted from 0: another one takes its place
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["signal", "now"])]
+    pub driver: Option<u32>,
 }
 
 /// Reads the number or the name of a signal.

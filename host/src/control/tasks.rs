@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nacre_proto::Errno;
-use nacre_proto::flags::{COMMAND_END, COMMAND_FREEZE, COMMAND_KILL, COMMAND_LIST};
+use nacre_proto::flags::{COMMAND_DRIVER, COMMAND_END, COMMAND_FREEZE, COMMAND_KILL, COMMAND_LIST};
 
 use super::client::{About, Collected, ask};
 use super::desk::END;
@@ -231,9 +231,22 @@ fn no_copy(name: &str) -> Failure {
     Failure::new(Class::Usage, format!("there is no environment {name}")).remedy("`nacre ps` lists them")
 }
 
+/// Ends a driver of a machine, for another one to take its place.
+fn end_driver(machine: &str, number: u32) -> Outcome<i32> {
+    let mut answer = Collected::new(Some(LIST_LIMIT));
+    match ask(machine, (COMMAND_KILL, COMMAND_DRIVER, number.to_string().as_bytes()), Some(LIST_PATIENCE), |bytes| answer.take(bytes))?.1 {
+        Some(Errno(0)) => Ok(0),
+        Some(Errno::ENODEV) => Err(Failure::new(Class::Usage, format!("the machine {machine} has no driver of a disk {number}")).remedy("disks are numbered from 0, in the order of --disk")),
+        errno => Err(Failure::new(Class::Guest, format!("the driver could not be ended ({errno:?})"))),
+    }
+}
+
 /// Sends a signal to the first process of a machine, or ends the machine.
 pub fn kill(arguments: &KillArguments) -> Outcome<i32> {
     let target = target(&arguments.name);
+    if let Some(number) = arguments.driver {
+        return end_driver(target.machine, number);
+    }
     if arguments.now && target.flags == 0 {
         return ask(&arguments.name, (END, 0, b""), None, |_| Ok(())).map(|_| 0);
     }

@@ -132,9 +132,12 @@ impl Handed {
         Ok(self.memory_region.new_reference(REFERENCE_USE)?)
     }
 
-    /// Keeps the device from reading and writing memory.
-    pub fn turn_off(&self) {
-        Function { slot: self.slot }.turn(&mut Space, false);
+    /// Lets the device read and write memory, which is all zeros then, or keeps it from that.
+    pub fn turn(&self, on: bool) {
+        if on {
+            let _ = self.memory.fill(0, self.memory.size(), 0);
+        }
+        Function { slot: self.slot }.turn(&mut Space, on);
     }
 }
 

@@ -1,27 +1,33 @@
 //! Disks of the machine, each in the hands of a driver: a program beside the machine's, which gets
 //! the device, and serves the volume on it by 9P. The driver's end is the disk's alone.
 //!
-//! Root waits for each answer. A driver that gives none in time is not asked again.
+//! Root waits for each answer. A driver that gives none in time ends, and each that has ended has a
+//! successor, which finds the volume as after a loss of power: what was not brought to the disk may
+//! be lost, and who asks for it by `fsync` is told so.
+
+mod line;
+
+pub use line::PART;
 
 use crate::bus::{self, Handed};
 use crate::hardware::monotonic;
 use crate::host_directory::HostDirectory;
-use crate::objects::{Kind, Objects};
+use crate::objects::Kind;
 use crate::root::Root;
 use crate::table::Key;
 use crate::tree::outside::Changes;
 use alloc::boxed::Box;
 use alloc::rc::Rc;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use core::ops::Range;
-use nacre_9p::{Error, MAX_MESSAGE, Wire};
+use line::{DriverWire, LIMIT, Line};
 use nacre_nest::host::Exception;
 use nacre_nest::{Child, Ports, Program, Sizes, spawn};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, driver};
-use nacre_sys::ipc::{Buffers, Message};
-use nacre_sys::{OwnedReference, Span, Window, ipc};
+use nacre_sys::{OwnedReference, Span};
 use nacre_virtio::Fault;
 
 /// Boot file that lists them: of each the path at which its volume is to be, the fate of changes as
@@ -31,50 +37,12 @@ pub const LIST: &[u8] = b"/etc/nacre/disks";
 const DRIVER: &[u8] = b"/lib/nacre/disk";
 /// Bytes of memory for the device alone.
 pub const DEVICE: u64 = 256 << 10;
-/// Bytes of the part for a request, and of that for its answer.
-pub const PART: u64 = (MAX_MESSAGE as u64).next_multiple_of(4096);
-/// Nanoseconds after which a driver will not answer any more.
-const LIMIT: u64 = 30_000_000_000;
+/// Drivers of a disk, one after the other, that end by themselves soon: then there is no other.
+const MAX_FAILURES: u32 = 3;
+/// Nanoseconds that are soon.
+const SOON: u64 = 10_000_000_000;
 /// Fate of changes of a disk that is not to be written, as the list has it.
 const READ_ONLY: &[u8] = b"2";
-
-/// Way to a driver, once it is ready.
-#[derive(Default)]
-struct Line {
-    wire: Option<OwnedReference>,
-}
-
-impl Line {
-    /// Has the driver carry out a request of so many bytes. Returns the size of the answer.
-    fn carry_out(&mut self, size: u64) -> Result<u64, Errno> {
-        let wire = self.wire.as_ref().ok_or(Errno::EIO)?;
-        let message = Message::new(driver::carry_out::LABEL, [size, 0, 0, 0, 0, 0]);
-        match ipc::call(wire.handle(), &message, Buffers::NONE, LIMIT) {
-            Ok(received) if received.label() == 0 => Ok(received.words[0]),
-            Ok(received) => Err(Errno(received.label())),
-            Err(_) => {
-                self.wire = None;
-                Err(Errno::EIO)
-            }
-        }
-    }
-}
-
-/// The wire of 9P to a driver.
-struct DriverWire {
-    line: Rc<RefCell<Line>>,
-    request: Window,
-    answer: Window,
-}
-
-impl Wire for DriverWire {
-    fn exchange(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Error> {
-        self.request.write(0, request).ok_or(Error::BROKEN)?;
-        let size = self.line.borrow_mut().carry_out(request.len() as u64).map_err(|_| Error::BROKEN)?;
-        answer.resize(size.min(PART) as usize, 0);
-        self.answer.read(0, answer).ok_or(Error::BROKEN)
-    }
-}
 
 /// A disk. The head of this module describes it.
 pub struct Drive {
@@ -85,10 +53,26 @@ pub struct Drive {
     name: Vec<u8>,
     line: Rc<RefCell<Line>>,
     child: Option<Child<crate::files::Files>>,
+    /// Ports: the one that the driver knows us by, and its keeper.
+    ports: [Option<Key>; 2],
+    /// The volume's outermost directory, once the volume is in the tree.
+    mount: Option<Key>,
+    /// Number of drivers that there were before.
+    generation: u32,
+    /// Moment at which the driver began, and number of those before it that ended soon.
+    start: u64,
+    failures: u32,
     /// The driver has said that it is ready, and waits for an answer: its volume is not in the tree
     /// yet.
     waiting: Option<OwnedReference>,
     is_over: bool,
+}
+
+impl Drive {
+    /// Returns true for a driver that did not answer, and did not say how it ended.
+    fn is_mute(&self) -> bool {
+        self.line.borrow().silent.is_some_and(|until| monotonic() >= until)
+    }
 }
 
 /// All disks. The program starts once each driver is ready or has ended.
@@ -115,6 +99,11 @@ impl Drives {
                     name: disk[2].to_vec(),
                     line: Rc::default(),
                     child: None,
+                    ports: [None; 2],
+                    mount: None,
+                    generation: 0,
+                    start: 0,
+                    failures: 0,
                     waiting: None,
                     is_over: false,
                 }),
@@ -152,12 +141,9 @@ impl Root {
         }
     }
 
-    fn start_driver(&mut self, number: usize) -> Result<(), alloc::string::String> {
+    fn start_driver(&mut self, number: usize) -> Result<(), String> {
         let failed = |errno: Errno| alloc::format!("cannot start its driver: {errno}");
-        let account = self.objects.accounts.outermost();
-        let port = |objects: &mut Objects, kind| -> Result<Key, Errno> { objects.add(kind, true, account) };
-        let parent = port(&mut self.objects, Kind::Driver(number)).map_err(failed)?;
-        let keeper = port(&mut self.objects, Kind::DriverKeeper(number)).map_err(failed)?;
+        let [parent, keeper] = self.driver_ports(number).map_err(failed)?;
         let parent = self.objects.reference(parent).map_err(failed)?;
         let keeper = self.objects.port(keeper).ok_or(Errno::EIO).map_err(failed)?;
         let drive = &self.drives.all[number];
@@ -168,8 +154,28 @@ impl Root {
         let program = Program { path: DRIVER, arguments: &arguments, environment: &[], directory: b"/", random, sizes: Sizes::default() };
         let child = spawn(&mut self.files, &program, Ports { parent: parent.handle(), keeper: keeper.as_keeper() });
         let started = child.and_then(|child| child.start().map(|()| child));
-        self.drives.all[number].child = Some(started.map_err(|refusal| alloc::format!("cannot start its driver: {refusal}"))?);
+        let child = started.map_err(|refusal| alloc::format!("cannot start its driver: {refusal}"))?;
+        let drive = &mut self.drives.all[number];
+        drive.line.borrow_mut().thread = Some(child.thread());
+        (drive.child, drive.start) = (Some(child), monotonic());
         Ok(())
+    }
+
+    /// Makes ports for a new driver. Nothing that was given to the one before leads here any more.
+    fn driver_ports(&mut self, number: usize) -> Result<[Key; 2], Errno> {
+        self.remove_driver_ports(number);
+        let account = self.objects.accounts.outermost();
+        let parent = self.objects.add(Kind::Driver(number), true, account)?;
+        self.drives.all[number].ports[0] = Some(parent);
+        let keeper = self.objects.add(Kind::DriverKeeper(number), true, account)?;
+        self.drives.all[number].ports[1] = Some(keeper);
+        Ok([parent, keeper])
+    }
+
+    fn remove_driver_ports(&mut self, number: usize) {
+        for key in core::mem::take(&mut self.drives.all[number].ports).into_iter().flatten() {
+            self.objects.remove(key);
+        }
     }
 
     fn say_of_drive(&mut self, number: usize, why: &str) {
@@ -183,10 +189,15 @@ impl Root {
     /// none left to wait for.
     pub fn settle_drives(&mut self) {
         for number in 0..self.drives.all.len() {
+            if self.drives.all[number].is_mute() {
+                self.driver_has_ended(number, "does not answer");
+            }
             let Some(reply) = self.drives.all[number].waiting.take() else { continue };
             // It takes no request before it has its answer.
             let _ = driver::ready::Output::default().send(reply, Span::EMPTY);
-            if let Err(why) = self.join_drive(number) {
+            let joined = self.join_drive(number);
+            let has_ended = self.drives.all[number].line.borrow().silent.is_some();
+            if let (Err(why), false) = (joined, has_ended) {
                 self.say_of_drive(number, why);
                 self.end_driver(number);
             }
@@ -209,25 +220,77 @@ impl Root {
         let (request, answer) = window.part(DEVICE, PART).zip(window.part(DEVICE + PART, PART)).ok_or("its memory is too small")?;
         let wire = DriverWire { line: drive.line.clone(), request, answer };
         let (path, changes, now) = (drive.path.clone(), drive.changes, self.files.clock.now());
-        let volume = HostDirectory::greet(Box::new(wire)).map_err(|_| "its driver does not speak 9P2000.L")?;
+        let volume = HostDirectory::greet_again(Box::new(wire), drive.generation).map_err(|_| "its driver does not speak 9P2000.L")?;
+        if let Some(key) = drive.mount {
+            return self.files.tree.join_again(key, Box::new(volume)).map_err(|_| "what is on it cannot be found again");
+        }
         let key = self.files.tree.make_mount(&path, now).map_err(|_| "there is no place for it")?;
-        self.files.tree.join(key, Box::new(volume), changes).map_err(|_| "it cannot be read")
+        self.files.tree.join(key, Box::new(volume), changes).map_err(|_| "it cannot be read")?;
+        self.drives.all[number].mount = Some(key);
+        Ok(())
     }
 
-    /// A driver has ended, or is to.
-    pub fn end_driver(&mut self, number: usize) {
-        if let Some(drive) = self.drives.all.get_mut(number) {
-            drive.line.borrow_mut().wire = None;
-            (drive.child, drive.is_over, drive.waiting) = (None, true, None);
-            // The device must not write to memory any more.
-            drive.handed.turn_off();
+    /// Ends a driver for good.
+    fn end_driver(&mut self, number: usize) {
+        if self.drives.get(number).is_some() {
+            self.stop_driver(number);
+            self.drives.all[number].is_over = true;
+        }
+    }
+
+    /// Ends a driver, and its hold on the device.
+    fn stop_driver(&mut self, number: usize) {
+        self.remove_driver_ports(number);
+        let drive = &mut self.drives.all[number];
+        // The device must not write to memory any more.
+        drive.handed.turn(false);
+        (drive.child, drive.waiting) = (None, None);
+        let mut line = drive.line.borrow_mut();
+        (line.wire, line.thread, line.silent) = (None, None, None);
+    }
+
+    /// A driver has ended, or is to. Another one takes its place, unless its volume was never in
+    /// the tree, or one after the other ends.
+    pub fn driver_has_ended(&mut self, number: usize, how: &str) {
+        if self.drives.get(number).is_none_or(|drive| drive.is_over) {
+            return;
+        }
+        self.stop_driver(number);
+        let drive = &mut self.drives.all[number];
+        drive.failures = if monotonic() - drive.start < SOON { drive.failures + 1 } else { 0 };
+        if drive.mount.is_none() || drive.failures >= MAX_FAILURES || self.status.is_some() {
+            drive.is_over = true;
+            return self.say_of_drive(number, &alloc::format!("its driver {how}; who uses its files gets an error"));
+        }
+        self.restart_driver(number, how);
+    }
+
+    /// Ends a driver because somebody wants it, and starts another one. `ENODEV`: there is no such
+    /// driver.
+    pub fn replace_driver(&mut self, number: usize) -> Result<(), Errno> {
+        let drive = self.drives.get(number).ok_or(Errno::ENODEV)?;
+        if drive.is_over || drive.mount.is_none() {
+            return Err(Errno::ENODEV);
+        }
+        self.stop_driver(number);
+        self.restart_driver(number, "was ended");
+        Ok(())
+    }
+
+    fn restart_driver(&mut self, number: usize, how: &str) {
+        self.say_of_drive(number, &alloc::format!("its driver {how}; another one starts, and what was written last may be lost"));
+        let drive = &mut self.drives.all[number];
+        drive.generation = drive.generation.wrapping_add(1);
+        drive.handed.turn(true);
+        if let Err(why) = self.start_driver(number) {
+            self.say_of_drive(number, &why);
+            self.end_driver(number);
         }
     }
 
     /// A driver's exception ends it.
     pub fn driver_exception(&mut self, number: usize, exception: &Exception) {
-        self.say_of_drive(number, &alloc::format!("its driver has ended: {exception}; who uses its files gets an error"));
-        self.end_driver(number);
+        self.driver_has_ended(number, &alloc::format!("has ended: {exception}"));
     }
 
     /// Has all drivers bring what was written to their devices: the machine ends.

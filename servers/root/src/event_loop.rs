@@ -143,7 +143,7 @@ impl Root {
             }
         } else if let Kind::DriverKeeper(number) = object.kind {
             if bits & THREAD_ENDED != 0 {
-                self.end_driver(number);
+                self.driver_has_ended(number, "has ended");
             }
         } else if bits & NO_REFERENCES != 0 && !object.stays {
             self.close(key);

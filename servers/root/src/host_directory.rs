@@ -90,11 +90,21 @@ impl HostDirectory {
 
     /// Greets whoever serves files at the other end of a wire.
     pub fn greet(wire: Box<dyn Wire>) -> Result<HostDirectory, Error> {
-        let client = Client::start(wire)?;
+        HostDirectory::greet_again(wire, 0)
+    }
+
+    /// Greets a server that has started anew, for the `generation`th time. Numbers that were given
+    /// before lead to nothing.
+    pub fn greet_again(wire: Box<dyn Wire>, generation: u32) -> Result<HostDirectory, Error> {
+        let client = Client::start_again(wire, generation)?;
         Ok(HostDirectory { client, open: BTreeMap::new(), writable: BTreeMap::new(), held: BTreeMap::new() })
     }
 
     fn found(&mut self, fid: Fid) -> Result<Found, Error> {
+        if !self.client.has_given(fid) {
+            // What had no name any more when its server ended.
+            return Err(Error::BROKEN);
+        }
         let status = self.client.status(fid)?;
         let Status { inode, mode, uid, gid, links, device, size, blocks, times } = status;
         let times = times.map(|time| Time { seconds: time.seconds as i64, nanoseconds: time.nanoseconds });
@@ -134,6 +144,9 @@ fn make_room(client: &mut Client<Box<dyn Wire>>, open: &mut BTreeMap<Id, Fid>, h
 fn opened(client: &mut Client<Box<dyn Wire>>, open: &mut BTreeMap<Id, Fid>, held: &BTreeMap<Id, Hold>, (file, flags): (Id, u32)) -> Result<Fid, Error> {
     if held.get(&file).is_some_and(|hold| hold.is_nameless) {
         return Err(Error(Errno::ESTALE.0));
+    }
+    if !client.has_given(Fid(file)) {
+        return Err(Error::BROKEN);
     }
     make_room(client, open, held);
     let fid = client.open(Fid(file), flags)?;

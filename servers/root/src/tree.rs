@@ -4,6 +4,9 @@
 //! A node stays while a name or an open file leads to it. Permissions are kept but not checked:
 //! every client has user 0.
 
+mod again;
+#[cfg(test)]
+mod again_tests;
 pub mod boot;
 mod change;
 mod content;

@@ -15,11 +15,13 @@ crate::protocol! {
     /// Returns memory, all zeros, its address as the device counts, and its sizes: of the part that
     /// is for the device, and of two equal parts behind it, for a request and for its answer.
     3 memory() -> (address: Hex, device: Number, part: Number; references memory: Region(DATA));
-    /// The device works: from now on requests come by this wire, one at a time. The parent calls
-    /// it, and waits for an answer for half a minute.
+    /// The device works: from now on requests come by this wire, one at a time. The parent waits
+    /// for an answer for half a minute. Then, or if the driver has ended, it starts a new one.
     4 ready(; references wire: Kept(Wire)) -> ();
     /// Carries out the request of so many bytes that lies in its part of the memory, and returns
     /// the size of the answer in the other part; at a wire. 0 bytes: everything is to be brought to
-    /// the device now, since the machine ends.
-    5 carry_out(request: Number) -> (answer: Number);
+    /// the device now, since the machine ends. Requests are numbered from 1 on. The parent asks for
+    /// the same number again after a while, to see whether the driver is alive: it is carried out
+    /// once, and its answer is told each time.
+    5 carry_out(request: Number, number: Number) -> (answer: Number);
 }

@@ -34,7 +34,7 @@ table! {
     COMMANDS:
     COMMAND_LIST = 1 of 0xffff_ffff_ffff_ffff, "Lists the environments: a line each of fields with a tab between them: path, kind, name, state, bytes of memory, nanoseconds of processors, and counts of a monitor's work (`NAME=COUNT`, with spaces between them).";
     COMMAND_FREEZE = 2 of 0xffff_ffff_ffff_ffff, "Freezes the outermost environment that can be frozen; the answer is its image.";
-    COMMAND_KILL = 3 of 0xffff_ffff_ffff_ffff, "Sends a signal, by its number in the text, to the first process of the outermost world. With `COMMAND_END`, an environment that can be copied ends by force.";
+    COMMAND_KILL = 3 of 0xffff_ffff_ffff_ffff, "Sends a signal, by its number in the text, to the first process of the outermost world. With `COMMAND_END`, an environment that can be copied ends by force. With `COMMAND_DRIVER`, the machine's driver with the number in the text ends, and a new one starts.";
     COMMAND_FORK = 4 of 0xffff_ffff_ffff_ffff, "Makes copies of the outermost environment that can be frozen. Text: their number, in decimal digits; behind a newline what they read from the console, and then the end. The answer has a line for each copy: its number, `started`, `-`.";
     COMMAND_EXEC = 5 of 0xffff_ffff_ffff_ffff, "Starts a process in the outermost world. Text: its words, each with a zero behind it; with `COMMAND_TERMINAL` the first one is the rows and columns of its terminal. The answer is frames (`user/control/src/exec.rs`): what the process writes, and how it ended. It ends when the process has ended, and the process ends when nobody waits for the answer any more.";
     COMMAND_INPUT = 6 of 0xffff_ffff_ffff_ffff, "Input of a process. Text: the number of the command that started it, in decimal digits, a newline, and bytes; none: the end. It is done when there is room for more. `EPIPE`: the process reads no more.";
@@ -52,6 +52,7 @@ table! {
     COMMAND_WAIT = 2, "The answer ends when all copies have ended. Another line for each: its number, `ended`, its status.";
     COMMAND_TERMINAL = 4, "The process has a terminal of its own.";
     COMMAND_HOLD = 8, "A frozen environment stands still until `COMMAND_RELEASE`, and the command is not done before that. Whoever gives commands lets it go on when nobody waits for the answer any more.";
+    COMMAND_DRIVER = 16, "A driver of the machine is meant.";
     COMMAND_COPY = 0xffff_ffff_0000_0000, "Number of the copy that is meant; 0: the original.";
 }
 

@@ -6,6 +6,7 @@ use crate::objects::Kind;
 use crate::root::Root;
 use crate::table::Key;
 use nacre_control::attendance::Told;
+use nacre_proto::flags::{COMMAND_DRIVER, COMMAND_KILL};
 use nacre_proto::control::{Server, answer, attend, done, next};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, HandlerResult, Request};
@@ -26,7 +27,9 @@ impl Root {
                     self.random.fill(&mut ticket);
                     command.ticket = u64::from_le_bytes(ticket);
                     let number = command.number;
-                    if let Some(result) = self.commands.post(command) {
+                    let is_ours = command.operation == COMMAND_KILL && command.flags & COMMAND_DRIVER != 0;
+                    let result = if is_ours { Some(self.end_named_driver(&command.text)) } else { self.commands.post(command) };
+                    if let Some(result) = result {
                         self.outgoing().done(number, result);
                     }
                 }
@@ -34,6 +37,12 @@ impl Root {
                 _ => {}
             }
         }
+    }
+
+    /// Ends the driver whose number somebody gives, for a new one to start.
+    fn end_named_driver(&mut self, text: &[u8]) -> Errno {
+        let number = core::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+        number.ok_or(Errno::EINVAL).and_then(|number| self.replace_driver(number)).err().unwrap_or(Errno(0))
     }
 
     /// Ends a seat that nobody refers to any more.

@@ -50,7 +50,7 @@ impl Server for Root {
         Ok(Answer::Later)
     }
 
-    fn carry_out(&mut self, _: &mut Request<'_>, _: u64) -> HandlerResult<carry_out::Output> {
+    fn carry_out(&mut self, _: &mut Request<'_>, _: u64, _: u64) -> HandlerResult<carry_out::Output> {
         Err(Errno::ENOSYS)
     }
 }

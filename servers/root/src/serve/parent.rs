@@ -53,7 +53,7 @@ impl Server for Root {
 
     fn exit(&mut self, request: &mut Request<'_>, status: u64) -> HandlerResult<exit::Output> {
         if let Ok(number) = self.drive_number(request) {
-            self.end_driver(number);
+            self.driver_has_ended(number, "has ended");
             return Ok(Answer::Later);
         }
         self.check_parent(request)?;

@@ -81,7 +81,7 @@ impl<S: Store> Tree<S> {
             let place = self.resolve(start, path, follow).ok();
             match self.sides.missed.take() {
                 Some((directory, name)) => self.fetch(directory, name)?,
-                None if place.is_none_or(|place| self.is_current(&place)) => return Ok(()),
+                None if place.map_or(Ok(true), |place| self.is_current(&place))? => return Ok(()),
                 None => {}
             }
         }

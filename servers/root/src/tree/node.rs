@@ -158,6 +158,18 @@ pub enum NodeContent {
     Special(u64),
 }
 
+/// Fate of what was written to a file of another side's.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub enum Lasting {
+    /// Everything lasts there, or nothing was written.
+    #[default]
+    Whole,
+    /// Some of it may not last: nobody has asked since.
+    Unknown,
+    /// The other side ended meanwhile: some of it may be lost.
+    Lost,
+}
+
 /// A node.
 #[derive(Debug)]
 pub struct Node {
@@ -191,6 +203,8 @@ pub struct Node {
     pub outside_blocks: u64,
     /// Last change of the content and size there; `None`: a change of ours made them others.
     pub outside_stamp: Option<(Time, u64)>,
+    /// Fate of what was written to it there, and of names that changed in it.
+    pub lasting: Lasting,
     /// Set once it was cut off here without a name on the other side: from then on all its changes
     /// stay here.
     pub is_detached: bool,
@@ -211,7 +225,7 @@ pub struct Node {
 impl Node {
     /// A node without names.
     pub fn new(mode: u32, body: NodeContent, now: Time) -> Node {
-        Node { mode, parent: None, cookie: 0, earlier: None, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, origin: None, outside_inode: 0, outside_links: 0, outside_blocks: 0, outside_stamp: None, is_detached: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
+        Node { mode, parent: None, cookie: 0, earlier: None, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, origin: None, outside_inode: 0, outside_links: 0, outside_blocks: 0, outside_stamp: None, lasting: Lasting::Whole, is_detached: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
     }
 
     /// Notes a new name by its directory and cookie.

@@ -1,7 +1,7 @@
 //! The other sides: directories of somebody else's, such as the machine's owner, around which a
 //! tree is or which it has in it; and what is known of them.
 
-use super::node::{Away, Directory, Id, Time};
+use super::node::{Away, Directory, Id, Node, Time};
 use crate::table::Key;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -194,10 +194,26 @@ impl Sides {
     }
 }
 
+impl Node {
+    /// Takes over what the other side says of it.
+    pub(super) fn take_status(&mut self, found: &Found) {
+        self.outside_stamp = Some((found.times[1], found.size));
+        (self.mode, self.outside_links, (self.uid, self.gid)) = (found.mode, found.links, found.owner);
+        self.outside_blocks = found.blocks;
+        [self.accessed, self.modified, self.changed] = found.times;
+    }
+}
+
 impl Outside {
     /// The other side, of which nothing is known yet.
     pub(super) fn new(origin: Box<dyn Origin>, changes: Changes) -> Outside {
         Outside { origin, changes, absent: BTreeMap::new(), absent_count: 0, by_inode: BTreeMap::new() }
+    }
+
+    /// Puts a new server in the place of the one that was there, of which nothing is known yet.
+    pub(super) fn replace(&mut self, origin: Box<dyn Origin>) {
+        self.origin = origin;
+        self.clear_absent();
     }
 
     /// Returns true for a name that the other side did not have.

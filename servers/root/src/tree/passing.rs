@@ -1,7 +1,7 @@
 //! Changes that the other side gets: it is asked first, and what it refuses does not happen here.
 //! What it changes by itself is seen when a path leads there again.
 
-use super::node::{Away, Id, Node, NodeContent, format};
+use super::node::{Away, Id, Lasting, Node, NodeContent, format};
 use super::outside::{Change, Changes, Found, New, Outside};
 use super::resolve::Place;
 use super::Tree;
@@ -44,38 +44,36 @@ impl<S: Store> Tree<S> {
     }
 
     /// Looks whether a node is still what the other side has at a place. If not, the name goes.
-    pub(super) fn is_current(&mut self, place: &Place) -> bool {
-        let Some(key) = place.node else { return true };
+    /// `EIO`: the other side cannot be asked, and nothing goes.
+    pub(super) fn is_current(&mut self, place: &Place) -> Result<bool, Errno> {
+        let Some(key) = place.node else { return Ok(true) };
         if self.nodes.get(key).is_some_and(|node| node.is_detached) && !place.name.is_empty() {
             self.drop_one(place.directory, &place.name);
-            return false;
+            return Ok(false);
         }
-        let Some((outside, id)) = self.passed(key) else { return true };
-        let found = outside.origin.status(id);
-        let Some(node) = self.nodes.get_mut(key) else { return true };
-        let is_same = match &found {
-            Ok(found) => {
-                let stamp = (found.times[1], found.size);
-                found.mode & format::MASK == node.kind() && found.inode == node.outside_inode && (node.is_directory() || node.outside_stamp.is_none_or(|known| known == stamp))
-            }
-            Err(_) => false,
+        let Some((outside, id)) = self.passed(key) else { return Ok(true) };
+        let found = match outside.origin.status(id) {
+            Err(Errno::EIO) => return Err(Errno::EIO),
+            found => found.ok(),
         };
-        if let (true, Ok(found)) = (is_same, found) {
+        let Some(node) = self.nodes.get_mut(key) else { return Ok(true) };
+        let is_same = |found: &Found| {
+            let stamp = (found.times[1], found.size);
+            found.mode & format::MASK == node.kind() && found.inode == node.outside_inode && (node.is_directory() || node.outside_stamp.is_none_or(|known| known == stamp))
+        };
+        if let Some(found) = found.filter(is_same) {
             // After a change of ours it cannot be told whether the other side made one, too.
             if let (NodeContent::File(content), None) = (&mut node.body, node.outside_stamp) {
                 content.renew(&mut self.store, found.size);
             }
-            node.outside_stamp = Some((found.times[1], found.size));
-            (node.mode, node.outside_links, (node.uid, node.gid)) = (found.mode, found.links, found.owner);
-            node.outside_blocks = found.blocks;
-            [node.accessed, node.modified, node.changed] = found.times;
-            return true;
+            node.take_status(&found);
+            return Ok(true);
         }
         if place.name.is_empty() || self.sides.is_on_way(key) || self.find_again(key, place.directory, &place.name) {
-            return true;
+            return Ok(true);
         }
         self.drop_gone(place.directory, &place.name);
-        false
+        Ok(false)
     }
 
     /// Takes a name away that the other side has no more, with what it led to.
@@ -124,6 +122,7 @@ impl<S: Store> Tree<S> {
         };
         let Some((outside, id)) = self.passed(place.directory) else { return Ok(()) };
         let found = outside.origin.make(id, &place.name, &New { mode: node.mode, target })?;
+        self.note_unsynced(place.directory);
         let side = self.nodes.get(place.directory).and_then(|directory| directory.origin).map(|away| away.side);
         node.origin = side.map(|side| Away { side, id: found.id });
         (node.outside_inode, node.outside_links) = (found.inode, found.links);
@@ -139,7 +138,9 @@ impl<S: Store> Tree<S> {
     pub(super) fn pass_link(&mut self, key: Key, place: &Place) -> Result<(), Errno> {
         match (self.passed_file(key), self.passed_file(place.directory)) {
             (Some(file), Some(directory)) if file.side == directory.side => {
-                self.sides.of_mut(file).ok_or(Errno::EIO)?.origin.link(file.id, directory.id, &place.name)
+                self.sides.of_mut(file).ok_or(Errno::EIO)?.origin.link(file.id, directory.id, &place.name)?;
+                self.note_unsynced(place.directory);
+                Ok(())
             }
             (None, None) => Ok(()),
             _ => Err(Errno::EXDEV),
@@ -152,7 +153,9 @@ impl<S: Store> Tree<S> {
         let (file, from, to) = (self.passed_file(key), self.passed_file(old.directory), self.passed_file(new.directory));
         match (file, from, to) {
             (Some(file), Some(from), Some(to)) if file.side == from.side && from.side == to.side => {
-                self.sides.of_mut(file).ok_or(Errno::EIO)?.origin.rename((from.id, &old.name), (to.id, &new.name))
+                self.sides.of_mut(file).ok_or(Errno::EIO)?.origin.rename((from.id, &old.name), (to.id, &new.name))?;
+                [old.directory, new.directory].into_iter().for_each(|directory| self.note_unsynced(directory));
+                Ok(())
             }
             (Some(_), ..) => Err(Errno::EXDEV),
             (None, _, Some(_)) if !matches!(self.node(key)?.body, NodeContent::Special(_)) => Err(Errno::EXDEV),
@@ -268,6 +271,7 @@ impl<S: Store> Tree<S> {
         self.hold(key);
         let Some((outside, directory)) = self.passed(place.directory) else { return Ok(()) };
         outside.origin.remove(directory, &place.name, is_directory)?;
+        self.note_unsynced(place.directory);
         if let Some(node) = self.nodes.get_mut(key) {
             node.outside_links = node.outside_links.saturating_sub(1);
         }
@@ -285,6 +289,7 @@ impl<S: Store> Tree<S> {
         let Some((outside, id)) = self.passed(key) else { return Ok(()) };
         outside.origin.change(id, change)?;
         self.node_mut(key)?.outside_stamp = None;
+        self.note_unsynced(key);
         Ok(())
     }
 
@@ -303,6 +308,7 @@ impl<S: Store> Tree<S> {
                 break;
             }
         }
+        self.note_unsynced(key);
         let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
         node.outside_stamp = None;
         if let NodeContent::File(content) = &mut node.body {
@@ -341,11 +347,12 @@ impl<S: Store> Tree<S> {
             at += written as u64;
         }
         self.node_mut(key)?.outside_stamp = None;
+        self.note_unsynced(key);
         Ok(())
     }
 
     /// Waits until what was written to a file lasts on the other side; for the root directory, to
-    /// any.
+    /// any. `EIO`: it may be lost. That is told once.
     pub fn sync(&mut self, key: Key) -> Result<(), Errno> {
         self.write_back(key, false)?;
         if key == self.root() {
@@ -361,6 +368,18 @@ impl<S: Store> Tree<S> {
         // What else there is cannot be opened.
         let is_file = matches!(self.node(key)?.body, NodeContent::File(_) | NodeContent::Directory(_));
         let Some((outside, id)) = self.passed(key).filter(|_| is_file) else { return Ok(()) };
-        outside.origin.sync(id)
+        outside.origin.sync(id)?;
+        match core::mem::take(&mut self.node_mut(key)?.lasting) {
+            Lasting::Lost => Err(Errno::EIO),
+            _ => Ok(()),
+        }
+    }
+
+    /// Something was written to a file, or a name in a directory has changed: nobody knows yet that
+    /// it lasts.
+    fn note_unsynced(&mut self, key: Key) {
+        if let Some(node) = self.nodes.get_mut(key).filter(|node| node.lasting == Lasting::Whole) {
+            node.lasting = Lasting::Unknown;
+        }
     }
 }

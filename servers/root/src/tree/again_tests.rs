@@ -1,0 +1,89 @@
+//! A side whose server ends, and has a successor.
+
+use super::node::Id;
+use super::outside::Changes;
+use super::outside_tests::{Other, World, find, names, open_file, read, tree, world};
+use super::{Tree, open};
+use crate::store::fake::Fake;
+use crate::table::Key;
+use nacre_proto::Errno;
+use std::boxed::Box;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Difference between numbers of a successor and those before.
+const STEP: Id = 1000;
+
+/// A server of the same files by other numbers; but the outermost directory keeps its own.
+fn successor(other: &Other) -> Other {
+    let old = other.0.borrow();
+    let number = |id: Id| if id == 0 { 0 } else { id + STEP };
+    let names = old.names.iter().map(|((directory, name), id)| ((number(*directory), name.clone()), number(*id))).collect();
+    let files: BTreeMap<_, _> = old.files.iter().map(|(id, file)| (number(*id), file.clone())).collect();
+    let inodes = files.keys().filter(|id| **id != 0).map(|id| (*id, *id - STEP)).collect();
+    Other(Rc::new(RefCell::new(World { files, names, inodes, ..World::default() })))
+}
+
+fn mount(tree: &Tree<Fake>) -> Key {
+    tree.root()
+}
+
+#[test]
+fn files_are_found_again_by_their_names() {
+    let first = world();
+    let mut tree = tree(&first, Changes::Passed);
+    let open = open_file(&mut tree, b"/usr/bin/tool", open::READ_WRITE).unwrap();
+    let directory = find(&mut tree, b"/usr").unwrap();
+    let second = successor(&first);
+    let at = mount(&tree);
+    tree.join_again(at, Box::new(second.clone())).unwrap();
+    assert_eq!(find(&mut tree, b"/usr"), Ok(directory), "a directory that somebody is in stays");
+    assert_eq!(find(&mut tree, b"/usr/bin/tool"), Ok(open), "so does an open file");
+    assert!(first.0.borrow().forgotten.is_empty(), "nobody asks the old server");
+    let reads = second.0.borrow().reads;
+    assert!(!read(&mut tree, b"/usr/bin/tool", 0, 4).is_empty() && second.0.borrow().reads > reads, "it is read anew");
+    assert!(tree.write(open, 0, b"new", super::outside_tests::NOW).is_ok());
+    assert!(second.0.borrow().files.values().any(|(_, bytes)| bytes.starts_with(b"new")));
+}
+
+#[test]
+fn names_that_are_gone_go_and_others_come() {
+    let first = world();
+    let mut tree = tree(&first, Changes::Passed);
+    open_file(&mut tree, b"/usr/bin/tool", open::READ_WRITE).unwrap();
+    let second = successor(&first);
+    second.0.borrow_mut().names.remove(&(2 + STEP, b"tool".to_vec()));
+    second.0.borrow_mut().add(0, b"other", super::format::REGULAR | 0o644, b"");
+    let at = mount(&tree);
+    tree.join_again(at, Box::new(second)).unwrap();
+    assert!(find(&mut tree, b"/usr/bin/tool").is_err());
+    assert!(names(&mut tree, b"/").contains(&b"other".to_vec()));
+}
+
+#[test]
+fn who_wrote_is_told_once_that_it_may_be_lost() {
+    let first = world();
+    let mut tree = tree(&first, Changes::Passed);
+    let written = open_file(&mut tree, b"/usr/bin/tool", open::READ_WRITE).unwrap();
+    tree.write(written, 0, b"new", super::outside_tests::NOW).unwrap();
+    let second = successor(&first);
+    let at = mount(&tree);
+    tree.join_again(at, Box::new(second.clone())).unwrap();
+    assert_eq!(tree.sync(written), Err(Errno::EIO));
+    assert_eq!(tree.sync(written), Ok(()));
+    tree.write(written, 0, b"more", super::outside_tests::NOW).unwrap();
+    tree.sync(written).unwrap();
+    tree.join_again(at, Box::new(successor(&first))).unwrap();
+    assert_eq!(tree.sync(written), Ok(()), "what was synced lasts");
+}
+
+#[test]
+fn another_volume_is_refused() {
+    let first = world();
+    let mut tree = tree(&first, Changes::Passed);
+    let second = successor(&first);
+    second.0.borrow_mut().inodes.insert(0, 77);
+    let at = mount(&tree);
+    assert_eq!(tree.join_again(at, Box::new(second)), Err(Errno::ESTALE));
+}
