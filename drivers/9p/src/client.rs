@@ -36,6 +36,7 @@ pub mod open {
 
 /// Kinds of messages; an answer has the next number.
 mod kind {
+    pub const SPACE: u8 = 8;
     pub const OPEN: u8 = 12;
     pub const CREATE: u8 = 14;
     pub const SYMBOLIC_LINK: u8 = 16;
@@ -90,6 +91,21 @@ pub struct Changes {
     pub accessed: Option<Time>,
     /// Last change of the content.
     pub modified: Option<Time>,
+}
+
+/// Capacity of a file system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capacity {
+    /// Bytes of a block.
+    pub block_size: u64,
+    /// Number of blocks.
+    pub blocks: u64,
+    /// Number of blocks that are free.
+    pub free: u64,
+    /// Number of files that there can be.
+    pub files: u64,
+    /// Number of files that can be made.
+    pub files_free: u64,
 }
 
 /// A client. The head of this module describes it.
@@ -243,6 +259,14 @@ impl<W: Wire> Client<W> {
     /// Returns the status of a file.
     pub fn status(&mut self, fid: Fid) -> Result<Status, Error> {
         Status::read(&mut self.ask(kind::STATUS, |message| message.words(&[fid.0]).long(BASIC))?)
+    }
+
+    /// Returns the room of the file system that a file is in.
+    pub fn capacity(&mut self, fid: Fid) -> Result<Capacity, Error> {
+        let mut answer = self.ask(kind::SPACE, |message| message.words(&[fid.0]))?;
+        let (_, block_size) = (answer.word()?, answer.word()?.into());
+        let (blocks, free, _) = (answer.number(8)?, answer.number(8)?, answer.number(8)?);
+        Ok(Capacity { block_size, blocks, free, files: answer.number(8)?, files_free: answer.number(8)? })
     }
 
     /// Returns the target of a symbolic link.

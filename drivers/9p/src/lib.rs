@@ -15,7 +15,7 @@ mod names;
 mod tests;
 
 pub use answer::{Status, Time};
-pub use client::{Changes, Client, Fid, ROOT, Wire, open};
+pub use client::{Capacity, Changes, Client, Fid, ROOT, Wire, open};
 pub use names::Entry;
 
 /// Largest number of bytes of a file that one message carries.

@@ -20,6 +20,8 @@ use nacre_proto::structures::{Entries, Status as WireStatus};
 use nacre_proto::{directory, file};
 use nacre_sys::{OwnedReference, Reference};
 
+/// Bytes of what a server says of a file system, at most.
+const ABOUT: usize = 4200;
 /// Bytes that one message carries.
 const PIECE: usize = 16 << 10;
 /// Size of the longest target of a symbolic link.
@@ -287,7 +289,8 @@ impl Tree for Share {
     }
 
     fn file_system(&mut self) -> Result<FileSystem, Errno> {
-        let found = directory::file_system_status(self.root()).map_err(refused)?;
+        let root = self.status(b"")?;
+        let found = directory::file_system_status(self.root(), root.device, &mut [0; ABOUT][..]).map_err(refused)?;
         Ok(FileSystem {
             block_size: found.block_size,
             blocks: found.blocks,

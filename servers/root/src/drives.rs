@@ -220,7 +220,7 @@ impl Root {
         let (request, answer) = window.part(DEVICE, PART).zip(window.part(DEVICE + PART, PART)).ok_or("its memory is too small")?;
         let wire = DriverWire { line: drive.line.clone(), request, answer };
         let (path, changes, now) = (drive.path.clone(), drive.changes, self.files.clock.now());
-        let volume = HostDirectory::greet_again(Box::new(wire), drive.generation).map_err(|_| "its driver does not speak 9P2000.L")?;
+        let volume = HostDirectory::greet(Box::new(wire), b"ext4", drive.generation).map_err(|_| "its driver does not speak 9P2000.L")?;
         if let Some(key) = drive.mount {
             return self.files.tree.join_again(key, Box::new(volume)).map_err(|_| "what is on it cannot be found again");
         }

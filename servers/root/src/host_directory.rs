@@ -11,7 +11,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
-use nacre_9p::{Changes, Client, Error, Fid, MAX_MESSAGE, ROOT, Status, Wire, open};
+use nacre_9p::{Changes, Client, Error, Fid, MAX_MESSAGE, ROOT, Capacity, Status, Wire, open};
 use nacre_proto::Errno;
 use nacre_virtio::{Exchange, Fault};
 
@@ -62,6 +62,7 @@ impl Wire for Device {
 /// The directory. The head of this module describes it.
 pub struct HostDirectory {
     client: Client<Box<dyn Wire>>,
+    kind: &'static [u8],
     /// Numbers by which files are read, by those by which they are known.
     open: BTreeMap<Id, Fid>,
     /// Numbers by which files are read and written.
@@ -85,19 +86,14 @@ impl HostDirectory {
     pub fn start(ranges: &[Range<u64>], before: usize) -> Result<HostDirectory, Fault> {
         let size = u64::from(MAX_MESSAGE).next_multiple_of(crate::frames::FRAME);
         let device = bus::files(ranges, before, size)?;
-        HostDirectory::greet(Box::new(Device(Some(device)))).map_err(|_| Fault("the host does not speak 9P2000.L"))
+        HostDirectory::greet(Box::new(Device(Some(device))), b"9p", 0).map_err(|_| Fault("the host does not speak 9P2000.L"))
     }
 
-    /// Greets whoever serves files at the other end of a wire.
-    pub fn greet(wire: Box<dyn Wire>) -> Result<HostDirectory, Error> {
-        HostDirectory::greet_again(wire, 0)
-    }
-
-    /// Greets a server that has started anew, for the `generation`th time. Numbers that were given
-    /// before lead to nothing.
-    pub fn greet_again(wire: Box<dyn Wire>, generation: u32) -> Result<HostDirectory, Error> {
+    /// Greets whoever serves files of this kind of file system at the other end of a wire, or his
+    /// `generation`th successor. Numbers that were given before lead to nothing.
+    pub fn greet(wire: Box<dyn Wire>, kind: &'static [u8], generation: u32) -> Result<HostDirectory, Error> {
         let client = Client::start_again(wire, generation)?;
-        Ok(HostDirectory { client, open: BTreeMap::new(), writable: BTreeMap::new(), held: BTreeMap::new() })
+        Ok(HostDirectory { client, kind, open: BTreeMap::new(), writable: BTreeMap::new(), held: BTreeMap::new() })
     }
 
     fn found(&mut self, fid: Fid) -> Result<Found, Error> {
@@ -162,6 +158,14 @@ fn errno(error: Error) -> Errno {
 impl Origin for HostDirectory {
     fn root(&mut self) -> Result<Found, Errno> {
         self.found(ROOT).map_err(errno)
+    }
+
+    fn kind(&self) -> &'static [u8] {
+        self.kind
+    }
+
+    fn capacity(&mut self) -> Result<Capacity, Errno> {
+        self.client.capacity(ROOT).map_err(errno)
     }
 
     fn find(&mut self, directory: Id, name: &[u8]) -> Result<Option<Found>, Errno> {

@@ -11,6 +11,7 @@ pub mod boot;
 mod change;
 mod content;
 mod fetching;
+mod file_systems;
 mod list;
 mod log;
 mod node;
@@ -27,6 +28,7 @@ mod passing_tests;
 mod tests;
 
 pub use content::{Content, Piece};
+pub use file_systems::FileSystem;
 pub use node::{Id, NodeContent, Directory, Name, Node, Time, format};
 pub use resolve::{Place, Start};
 
@@ -63,6 +65,8 @@ pub const TIME_OMIT: u64 = 0x3fff_fffe;
 /// Facts that `stat` shows of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
+    /// Number of the file system.
+    pub file_system: u64,
     /// Number of the node.
     pub inode: u64,
     /// Kind and permissions.
@@ -263,6 +267,7 @@ impl<S: Store> Tree<S> {
     pub fn facts(&self, key: Key) -> Result<Facts, Errno> {
         let node = self.node(key)?;
         Ok(Facts {
+            file_system: self.file_system_of(node),
             inode: u64::from(key.index()) + 1,
             mode: node.mode,
             links: node.links.max(node.outside_links),

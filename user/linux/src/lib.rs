@@ -113,6 +113,7 @@ mod operations {
     pub mod call_patching;
     pub mod clock_reading;
     pub mod cpu_time;
+    pub mod file_systems;
     pub mod due_timers;
     pub mod files {
         pub mod busy_file;

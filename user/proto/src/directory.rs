@@ -43,9 +43,11 @@ crate::protocol! {
     12 set_times_at(atime_sec: Signed, atime_nsec: Choice(TIMES), mtime_sec: Signed, mtime_nsec: Choice(TIMES), flags: Flags(AT_FLAGS); bytes path: Path) -> ();
     /// Makes a file of the kind that the mode says.
     13 make_node(mode: Mode, device: Hex; bytes path: Path) -> ();
-    /// Sizes of the file system: size of a block, and how many blocks, free blocks, files, and free
-    /// files there are.
-    14 file_system_status() -> (block_size: Number, blocks: Number, free: Number, files: Number, files_free: Number);
+    /// Tells of the file system whose files have this device number in their status, or else the
+    /// next higher one: that number, the size of a block, and how many blocks, free blocks, files,
+    /// and free files there are; and as text its kind, `ro` or `rw`, and where its outermost
+    /// directory is, with a space behind the first two. `ENODEV`: there is none.
+    14 file_system_status(from: Number) -> (device: Number, block_size: Number, blocks: Number, free: Number, files: Number, files_free: Number; bytes about: Text);
     /// The absolute path of the directory. `ENAMETOOLONG`: it is longer than a path may be.
     15 path() -> (; bytes path: Path);
     /// A file that has no name, for memory that is shared; whether seals can be put on it.

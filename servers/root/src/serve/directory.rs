@@ -10,6 +10,7 @@ use crate::sources::{Counter, What};
 use crate::table::Key;
 use crate::tree::{Start, open};
 use crate::{frames::FRAME, ram};
+use nacre_9p::Capacity;
 use nacre_proto::directory::{self, Server, file_system_status, link, list, make_directory, make_node, read_link, remove, rename};
 use nacre_proto::directory::{set_mode_at, set_owner_at, set_times_at, status_at, symbolic_link};
 use nacre_proto::flags::{IN_ONLYDIR, AT_EMPTY_PATH, AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW};
@@ -23,6 +24,12 @@ const LISTED: u64 = 4096;
 const MAX_FILES: u64 = 1 << 20;
 
 impl Root {
+    /// Capacity of the memory for files.
+    fn capacity(&self) -> Capacity {
+        let (tree, files) = (&self.files.tree, self.files.tree.len() as u64);
+        Capacity { block_size: FRAME, blocks: ram::most() / FRAME, free: tree.store().available() / FRAME, files, files_free: MAX_FILES.saturating_sub(files) }
+    }
+
     /// The node that was opened.
     fn place(&self, request: &Request<'_>) -> Result<Key, Errno> {
         self.objects.file(request.word()).map(|file| file.node)
@@ -259,17 +266,14 @@ impl Server for Root {
         make_node::Output::default().now()
     }
 
-    fn file_system_status(&mut self, request: &mut Request<'_>) -> HandlerResult<file_system_status::Output> {
+    fn file_system_status(&mut self, request: &mut Request<'_>, from: u64) -> HandlerResult<file_system_status::Output> {
         self.place(request)?;
-        let files = self.files.tree.len() as u64;
-        let output = file_system_status::Output {
-            block_size: FRAME,
-            blocks: ram::most() / FRAME,
-            free: self.files.tree.store().available() / FRAME,
-            files,
-            files_free: MAX_FILES.saturating_sub(files),
-        };
-        output.now()
+        let found = self.files.tree.file_system(from).ok_or(Errno::ENODEV)?;
+        let capacity = found.capacity.unwrap_or_else(|| self.capacity());
+        let access: &[u8] = if found.is_read_only { b" ro " } else { b" rw " };
+        request.put(&[found.kind, access, &found.path[..]].concat());
+        let Capacity { block_size, blocks, free, files, files_free } = capacity;
+        file_system_status::Output { device: found.device, block_size, blocks, free, files, files_free }.now()
     }
 
     fn path(&mut self, request: &mut Request<'_>) -> HandlerResult<directory::path::Output> {

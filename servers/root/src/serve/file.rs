@@ -21,14 +21,11 @@ use nacre_proto::structures::Status;
 use nacre_proto::{Answer, Errno, HandlerResult, Request};
 use nacre_sys::Reference;
 
-/// Number of the device that all files are on.
-const DEVICE: u64 = 1;
-
 /// Facts as they travel.
 pub fn status_bytes(facts: &Facts) -> [u8; Status::SIZE] {
     let [accessed, modified, changed] = facts.times;
     Status {
-        device: DEVICE,
+        device: facts.file_system,
         inode: facts.inode,
         mode: facts.mode.into(),
         links: facts.links.into(),

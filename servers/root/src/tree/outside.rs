@@ -7,6 +7,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::cell::Cell;
+use nacre_9p::Capacity;
 use nacre_proto::Errno;
 
 /// A file of the other side's.
@@ -36,6 +37,10 @@ pub struct Found {
 pub trait Origin {
     /// The directory that everything lies in.
     fn root(&mut self) -> Result<Found, Errno>;
+    /// Returns the kind of its file system, as Linux calls it.
+    fn kind(&self) -> &'static [u8];
+    /// Returns the room of its file system.
+    fn capacity(&mut self) -> Result<Capacity, Errno>;
     /// Finds what a name leads to.
     fn find(&mut self, directory: Id, name: &[u8]) -> Result<Option<Found>, Errno>;
     /// Returns the names in a directory, without `.` and `..`.
@@ -152,6 +157,16 @@ impl Sides {
     /// The side that a file is of.
     pub(super) fn of(&self, away: Away) -> Option<&Outside> {
         self.all.get(usize::from(away.side))
+    }
+
+    /// Number of the first side from this one on that has its own files, and not copies.
+    pub(super) fn next_apart(&self, from: u8) -> Option<u8> {
+        (from..).zip(self.all.get(usize::from(from)..)?).find(|(_, outside)| outside.changes != Changes::Kept).map(|(side, _)| side)
+    }
+
+    /// The outermost directory of a side.
+    pub(super) fn mount(&self, side: u8) -> Option<Key> {
+        self.mounts.get(usize::from(side)).copied()
     }
 
     /// The side that a file is of, to be asked.

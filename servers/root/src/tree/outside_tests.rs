@@ -5,6 +5,7 @@ use super::outside::{Change, Changes, Found, New, Origin};
 use super::{Time, Tree, format, open};
 use crate::store::fake::Fake;
 use crate::table::Key;
+use nacre_9p::Capacity;
 use nacre_proto::Errno;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,6 +62,14 @@ pub(super) struct Other(pub(super) Rc<RefCell<World>>);
 impl Origin for Other {
     fn root(&mut self) -> Result<Found, Errno> {
         self.0.borrow().found(0)
+    }
+
+    fn kind(&self) -> &'static [u8] {
+        b"9p"
+    }
+
+    fn capacity(&mut self) -> Result<Capacity, Errno> {
+        Ok(Capacity { block_size: 512, blocks: 9, free: 7, files: 5, files_free: 3 })
     }
 
     fn find(&mut self, directory: Id, name: &[u8]) -> Result<Option<Found>, Errno> {

@@ -3,12 +3,12 @@
 use crate::abi::errno::{Answer, EINVAL};
 use crate::abi::file_flags::{AT_SYMLINK_NOFOLLOW, CURRENT};
 use crate::abi::registers::Frame;
+use crate::operations::file_systems::FileSystem;
 use crate::operations::paths::file_status::of_file;
 use crate::operations::paths::path_status::{AT_STATX_SYNC, at};
 use crate::operations::proc;
 use crate::process::Process;
 use crate::state::files::proc_node::Target;
-use nacre_proto::directory;
 use nacre_proto::structures::Status;
 
 const fn halves(low: u64, high: u64) -> u64 {
@@ -96,13 +96,18 @@ pub fn statx(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// Linux's `struct statfs`, as words, with the type of its file systems in memory.
-fn write_statfs(process: &mut Process, target: nacre_sys::Reference, buffer: u64) -> Answer {
-    const TMPFS_MAGIC: u64 = 0x0102_1994;
+/// Writes Linux's `struct statfs`, as words, of the file system whose files have this number. What
+/// is in none, such as a pipe, is told to be in memory.
+fn write_statfs(process: &mut Process, device: u64, buffer: u64) -> Answer {
     const LONGEST_NAME: u64 = 255;
-    let found = process.while_asking([target], |[target]| directory::file_system_status(target))?;
+    let files = process.services.files()?;
+    let found = process.while_asking([files], |[files]| match FileSystem::find(files, device) {
+        Ok(found) if found.sizes.device == device => Ok(found),
+        _ => FileSystem::find(files, 0),
+    })?;
+    let (magic, sizes) = (found.magic(), found.sizes);
     let words =
-        [TMPFS_MAGIC, found.block_size, found.blocks, found.free, found.free, found.files, found.files_free, 0, LONGEST_NAME, found.block_size, 0, 0, 0, 0, 0];
+        [magic, sizes.block_size, sizes.blocks, sizes.free, sizes.free, sizes.files, sizes.files_free, device, LONGEST_NAME, sizes.block_size, 0, 0, 0, 0, 0];
     process.memory.write_words(buffer, &words)?;
     Ok(0)
 }
@@ -114,16 +119,15 @@ fn write_proc_statfs(process: &mut Process, buffer: u64) -> Answer {
     Ok(0)
 }
 
-/// `statfs(path, buffer)`: there is one file system; the path must exist.
+/// `statfs(path, buffer)`
 pub fn statfs(process: &mut Process, frame: &mut Frame) -> Answer {
     let [path, buffer, ..] = frame.arguments();
     let text = process.memory.path(path)?;
     if let Some(Ok(Target::Node(_))) = proc::tree::in_proc(process, CURRENT, text, true) {
         return write_proc_statfs(process, buffer);
     }
-    at(process, CURRENT, path, 0)?;
-    let files = process.services.files()?;
-    write_statfs(process, files, buffer)
+    let device = at(process, CURRENT, path, 0)?.device;
+    write_statfs(process, device, buffer)
 }
 
 /// `fstatfs(descriptor, buffer)`.
@@ -132,8 +136,9 @@ pub fn fstatfs(process: &mut Process, frame: &mut Frame) -> Answer {
     if process.descriptors.get(descriptor)?.node().is_some() {
         return write_proc_statfs(process, buffer);
     }
-    let files = process.services.files()?;
-    write_statfs(process, files, buffer)
+    let open = process.descriptors.get(descriptor)?;
+    let device = of_file(process, &open)?.device;
+    write_statfs(process, device, buffer)
 }
 
 #[cfg(test)]

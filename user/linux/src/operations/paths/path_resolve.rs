@@ -122,9 +122,14 @@ fn resolve_here(process: &mut Process, descriptor: u64, path: &[u8], found: Targ
 
 /// Walks to the end, or to the name that is not there, if it is the last.
 fn walk_by(walk: &mut Walk, follow: bool, rules: Rules) -> Result<(), Errno> {
+    let home = if rules.have(NO_OTHERS) { Some(look(walk.from, &walk.done)?.device) } else { None };
+    let check = |device| if home.is_none_or(|home| home == device) { Ok(()) } else { Err(EXDEV) };
     while let Some(name) = walk.rest.pop() {
         if name == b".." {
             walk.done = back(&walk.done, rules).ok_or(EXDEV)?;
+            if home.is_some() {
+                check(look(walk.from, &walk.done)?.device)?;
+            }
             continue;
         }
         let (next, is_last) = (walk.with(&name), walk.rest.is_empty());
@@ -137,7 +142,10 @@ fn walk_by(walk: &mut Walk, follow: bool, rules: Rules) -> Result<(), Errno> {
             }
             Ok(status) if !is_last && status.mode & S_IFMT != S_IFDIR => return Err(ENOTDIR),
             Err(ENOENT) if is_last => walk.done = next,
-            found => found.map(|_| walk.done = next)?,
+            found => {
+                check(found?.device)?;
+                walk.done = next;
+            }
         }
     }
     Ok(())

@@ -4,6 +4,7 @@
 use crate::abi::errno::{EACCES, EINVAL, ENOENT, Errno};
 use crate::abi::time_units::{MONOTONIC, REALTIME};
 use crate::operations::cpu_time;
+use crate::operations::file_systems;
 use crate::operations::proc::ask_process;
 use crate::operations::proc::memory_facts;
 use crate::operations::proc::memory_shortage;
@@ -45,8 +46,6 @@ const LIMITS: [(&str, &str); 16] = [
 const MAX_TITLE: u64 = 4096;
 /// Bytes that a line of `maps` takes at most.
 const LONGEST_LINE: usize = 128;
-const MOUNTS: &str = "nacre / tmpfs rw,relatime 0 0\nproc /proc proc rw,nosuid,nodev,noexec,relatime 0 0\n";
-const MOUNTINFO: &str = "1 0 0:1 / / rw,relatime - tmpfs nacre rw\n2 1 0:21 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw\n";
 
 /// Facts about a process.
 struct Known {
@@ -195,8 +194,8 @@ fn of_process(process: &mut Process, pid: u64, thread: u64, name: &str) -> Resul
         "smaps" if is_own => memory_facts::smaps(process)?.into_bytes(),
         "smaps_rollup" if is_own => memory_facts::rollup(process).into_bytes(),
         "maps" | "smaps" | "smaps_rollup" | "pagemap" => Vec::new(),
-        "mounts" => MOUNTS.as_bytes().to_vec(),
-        "mountinfo" => MOUNTINFO.as_bytes().to_vec(),
+        "mounts" => file_systems::mounts(process).into_bytes(),
+        "mountinfo" => file_systems::mountinfo(process).into_bytes(),
         "oom_score" => b"0\n".to_vec(),
         "oom_score_adj" | "oom_adj" if !is_own => b"0\n".to_vec(),
         name @ ("oom_score_adj" | "oom_adj") => memory_shortage::oom_text(process, name).into_bytes(),
