@@ -25,7 +25,7 @@ const SCRIPT: &str = "cd /data; cat from/text; mkdir a; cp from/text a/b; mv a/b
                       dd if=/dev/zero of=big bs=64k count=100 2>/dev/null; truncate -s 1M big; echo end >>big; tail -c 4 big; mkfifo f; \
                       (exec 3>gone 4<gone; rm gone; echo held >&3; cat <&4); rmdir a 2>/dev/null || echo full; chmod 640 d; ls -l d | cut -c1-15; \
                       df -k . | grep -o '^disk  *3[0-9]*'; grep data /proc/mounts; [ $(stat -c %d .) != $(stat -c %d /) ] && echo apart";
-const PRINTS: &str = "text\ntext\ntext\nmore\nend\nheld\nfull\n-rw-r-----    2\ndisk                     31\ndisk /data ext4 rw,relatime 0 0\napart\n";
+const PRINTS: &str = "text\ntext\ntext\nmore\nend\nheld\nfull\n-rw-r-----    2\ndisk                     32768\ndisk /data ext4 rw,relatime 0 0\napart\n";
 /// A shell that brings one file after the other to the disk, and says so on this machine.
 const COUNTS: &str = "cd /data; i=0; while :; do i=$((i+1)); echo $i >n$i; mkdir d$i; mv n$i d$i/n; sync d$i/n; rm -f d$((i-3))/n; rmdir d$((i-3)) 2>/dev/null; echo $i >/told/x; mv /told/x /told/last; done";
 /// Machines that are killed, one after the other.
