@@ -21,6 +21,14 @@ case " $(echo $devices) " in
     ;;
 esac
 ip link set lo up 2>/dev/null
+# The network of a card is always the same one.
+if [ -e /sys/class/net/eth0 ]; then
+    ip addr add 10.0.2.15/24 dev eth0
+    ip link set eth0 up
+    ip route add default via 10.0.2.2
+    mkdir -p /etc
+    echo nameserver 10.0.2.3 >/etc/resolv.conf
+fi
 hostname nacre
 root= type=ext4 options= mode=ro init=
 for word in $(cat /proc/cmdline); do

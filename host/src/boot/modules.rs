@@ -10,7 +10,7 @@ use super::files::Files;
 /// Drivers and file systems by the PCI device that they are for. What a kernel has built in, or
 /// does not have, is left out.
 const WANTED: &[(&str, &[&str])] = &[
-    ("0x1041", &["virtio_pci", "virtio_net"]),
+    ("0x1041", &["virtio_pci", "virtio_net", "af_packet"]),
     ("0x1042", &["virtio_pci", "virtio_blk", "crc32c_generic", "ext4"]),
     ("0x1043", &["virtio_pci", "virtio_console"]),
     ("0x1044", &["virtio_pci", "virtio_rng"]),

@@ -4,6 +4,7 @@ mod debugged;
 mod frozen;
 mod hostile;
 mod nested;
+mod networked;
 
 use super::parallel_tests;
 use super::system::{describe, limits};
@@ -108,6 +109,13 @@ const CASES: &[Case] = &[
     stack("a guest's root file system is a directory", &["machine", "--root", "/", "sh", "-c", "grep -q ^nobody /etc/passwd && [ -d /lib/nacre ] && echo kept >/root/kept && echo the answer is 42; exit 7"]),
     stack("a guest's root file system is on a disk", &["process", "sh", "-c", ROOT_DISK]),
     Case { name: "a root file system that is none is told of", words: &["machine", "--append", "root=/dev/vda", "true"], input: "", output: &["cannot mount /dev/vda as the root file system"], status: 125 },
+    Case {
+        name: "a guest reaches programs beside its machine",
+        words: &["process", "sh", "-c", BESIDE],
+        input: "",
+        output: &["from outside", "refused", "from the guest"],
+        status: 0,
+    },
     Case { name: "a disk that is not there is refused", words: &["machine", "--disk", "/nonesuch", "true"], input: "", output: &[], status: 125 },
     Case { name: "a guest that panics is told of", words: &["machine", "--append", "init=/nonesuch rdinit=/nonesuch", "true"], input: "", output: &[], status: 125 },
     Case { name: "a kernel that is none is refused", words: &["machine", "--kernel", "/bin/busybox"], input: "", output: &[], status: 125 },
@@ -120,6 +128,11 @@ machine --share /tmp/s sh -c 'mount -t 9p -o trans=virtio,version=9p2000.L share
 sha256sum <numbers >sum; mkdir new; mv sub/f new/g; ln -s new/g link; ln numbers again; chmod 600 sum; echo more >>link
 for i in $(seq 1 30); do : >new/file$i; done; ls new | wc -l >count; rm -r sub new/file*; truncate -s 5 again'
 cut -c 1-8 /tmp/s/sum; wc -l </tmp/s/new/g; ls /tmp/s/sub 2>/dev/null || echo lost; stat -c '%a %s' /tmp/s/sum /tmp/s/numbers; cat /tmp/s/count; ls /tmp/s/new";
+
+/// A program beside a machine is reached by its guest, as its gateway, and there is nobody else.
+const BESIDE: &str = "echo from outside | nc -l -p 7000 >/tmp/got & nc=$!
+machine --net sh -c 'echo from the guest | nc 10.0.2.2 7000; nc 10.0.2.2 7001 </dev/null 2>&1 | grep -o refused'
+wait $nc; cat /tmp/got";
 
 /// A guest makes a root file system on a disk, and another one runs in it.
 const ROOT_DISK: &str = "truncate -s 8M /tmp/d
@@ -152,6 +165,7 @@ pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts
     tally.add(hostile::run(products, filter, jobs)?);
     debugged::run(products, filter, &mut tally)?;
     nested::run(products, filter, &mut tally)?;
+    networked::run(products, filter, &mut tally)?;
     Ok(tally)
 }
 

@@ -185,6 +185,21 @@ impl Board {
         }
     }
 
+    /// Does something with the devices that comes from outside of the machine.
+    fn from_outside(&self, act: impl FnOnce(&mut Devices)) {
+        let mut found = self.devices.lock();
+        if let Some(devices) = found.as_mut() {
+            act(devices);
+            let now = devices.clock.last();
+            self.settle(devices, now, None);
+        }
+    }
+
+    /// Serves a queue of a device of the bus, for whose other end something has come.
+    pub fn serve(&self, device: usize, queue: usize) {
+        self.from_outside(|devices| devices.extension.serve(device, queue, &mut devices.platform));
+    }
+
     /// Shows what the guest has written.
     fn show(&self) {
         let mut records = self.output.lock();

@@ -4,6 +4,7 @@ use crate::disk::FileDisk;
 use crate::entropy::FileRandom;
 use crate::exits::PortAccess;
 use crate::guest::Memory;
+use crate::network;
 use crate::options::Options;
 use crate::share::Share;
 use alloc::boxed::Box;
@@ -12,13 +13,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_machine_9p::Server;
 use nacre_machine_devices::Platform;
-use nacre_machine_virtio::{Block, Cards, Device, Entropy, Files, LINES, is_configuration_port};
+use nacre_machine_virtio::{Block, Cards, Device, Entropy, Files, LINES, Network, is_configuration_port};
 use nacre_nest::Services;
 
 /// Port of the trigger modes of lines 8 to 15.
 const TRIGGER_PORT: u16 = 0x4d1;
 
-/// Makes the bus with all devices: random bytes, disks, directories.
+/// Makes the bus with all devices: random bytes, disks, directories, a network card.
 pub fn cards(services: &Services, options: &Options<'_>) -> Result<Cards, String> {
     let mut devices: Vec<Box<dyn Device>> = Vec::new();
     if let Some(source) = FileRandom::open(services) {
@@ -31,6 +32,9 @@ pub fn cards(services: &Services, options: &Options<'_>) -> Result<Cards, String
     for (number, path) in options.shares.iter().enumerate() {
         let server = Server::new(Share::open(services, path)?);
         devices.push(Box::new(Files::new(&format!("share{number}"), Box::new(server))));
+    }
+    if options.has_network {
+        devices.push(Box::new(Network(Box::new(network::begin(services, devices.len())?))));
     }
     let count = devices.len();
     let cards = Cards::new(devices);
@@ -79,6 +83,12 @@ impl Extension {
     /// Returns true if requests were left for the next turn.
     pub fn has_rest(&self) -> bool {
         self.cards.has_rest()
+    }
+
+    /// Serves a queue of a device, for whose other end something has come.
+    pub fn serve(&mut self, device: usize, queue: usize, platform: &mut Platform) {
+        self.cards.serve(device, queue, &mut self.memory);
+        self.follow_lines(platform);
     }
 
     /// Gives a turn to each device with requests that were left.

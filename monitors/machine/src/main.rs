@@ -19,6 +19,7 @@ mod files;
 mod guest;
 mod manifest;
 mod model;
+mod network;
 mod options;
 mod processor;
 mod records;
@@ -26,6 +27,7 @@ mod reset;
 mod seat;
 mod share;
 mod shadow;
+mod sockets;
 mod system;
 
 use alloc::string::{String, ToString};
@@ -61,7 +63,14 @@ static PROCESSORS: AtomicU64 = AtomicU64::new(0);
 
 /// Facts that we tell about ourselves.
 fn facts() -> Facts {
-    let figures = figures([("processors", PROCESSORS.load(Ordering::Relaxed)), ("exits", BOARD.exits())]);
+    let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    let figures = figures([
+        ("processors", read(&PROCESSORS)),
+        ("exits", BOARD.exits()),
+        ("connections", read(&network::CONNECTIONS)),
+        ("frames_in", read(&network::FRAMES_IN)),
+        ("frames_out", read(&network::FRAMES_OUT)),
+    ]);
     Facts { name: NAME, memory: Some(MEMORY.load(Ordering::Relaxed)), time: attending::time(), figures }
 }
 
