@@ -11,7 +11,7 @@ use crate::dist::DistArguments;
 use crate::rings::arguments::TestArguments;
 use crate::boot::disks::{Disk, DiskArguments};
 use crate::boot::volumes::{Volume, VolumeArguments};
-use crate::control::arguments::{EXEC_EXAMPLES, ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, MOVE_EXAMPLES, MoveArguments, PsArguments, StatsArguments, THAW_EXAMPLES, TraceArguments};
+use crate::control::arguments::{DiffArguments, EXEC_EXAMPLES, ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, MOVE_EXAMPLES, MoveArguments, PsArguments, StatsArguments, THAW_EXAMPLES, TraceArguments};
 use crate::debian::DebianArguments;
 use crate::failure::STATUSES;
 use crate::fuzz::arguments::FuzzArguments;
@@ -80,6 +80,8 @@ pub enum Task {
     Ps(PsArguments),
     /// Show what the monitors of a running machine count: messages, faults, pauses
     Stats(StatsArguments),
+    /// List the files that a machine added (A), changed (C) and deleted (D) in --root-overlay or -v
+    Diff(DiffArguments),
     /// Freeze a running environment (one below `checkpoint`) into an image
     Freeze(FreezeArguments),
     /// Move a running environment (one below `checkpoint`) to where `receive` waits for it

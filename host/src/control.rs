@@ -3,6 +3,7 @@
 pub mod arguments;
 pub mod client;
 pub mod desk;
+pub mod diff;
 pub mod exec;
 pub mod fork;
 pub mod image;

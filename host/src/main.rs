@@ -38,7 +38,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use cli::{Cli, Task};
-use control::{exec, fork, image, log, stats, tasks, trace};
+use control::{diff, exec, fork, image, log, stats, tasks, trace};
 use failure::{Class, Outcome};
 use moving::{receive, send};
 use tree::Tree;
@@ -66,6 +66,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
         Task::Man(arguments) => return describe::manual_pages(arguments),
         Task::Ps(arguments) => return tasks::ps(arguments),
         Task::Stats(arguments) => return stats::stats(arguments),
+        Task::Diff(arguments) => return diff::diff(arguments),
         Task::Freeze(arguments) => return tasks::freeze(arguments),
         Task::Move(arguments) => return send::send(arguments),
         Task::Fork(arguments) => return fork::fork(arguments),

@@ -37,6 +37,14 @@ pub struct PsArguments {
     pub json: bool,
 }
 
+/// Arguments of `diff`.
+#[derive(Args, Debug)]
+pub struct DiffArguments {
+    /// The machine
+    #[arg(value_name = "NAME")]
+    pub name: String,
+}
+
 /// Arguments of `stats`.
 #[derive(Args, Debug)]
 pub struct StatsArguments {

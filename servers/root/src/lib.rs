@@ -17,6 +17,7 @@ pub mod coloured;
 pub mod console;
 pub mod event_loop;
 pub mod debug_line;
+pub mod differences;
 pub mod drives;
 pub mod files;
 pub mod frames;

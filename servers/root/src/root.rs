@@ -3,6 +3,7 @@
 use crate::chores::{Chores, Destroying};
 use crate::console::Console;
 use crate::debug_line::DebugLine;
+use crate::differences::Differences;
 use crate::drives::Drives;
 use crate::files::Files;
 use crate::host_ports::HostPorts;
@@ -41,6 +42,8 @@ pub struct Root {
     pub debug_line: Option<DebugLine>,
     /// Commands of the host, and who attends to them.
     pub commands: Seats<Told>,
+    /// Answers to those who ask what has changed.
+    pub differences: Differences,
     /// Ports to the host.
     pub ports: HostPorts,
     /// Disks.

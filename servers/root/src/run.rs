@@ -130,6 +130,7 @@ fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>, Option<Fault>),
         debug_line: DebugLine::start(lines),
         drives,
         commands: Seats::default(),
+        differences: Vec::new(),
         outputs,
         card: NetworkCard::start(boot, lines, ports.line()),
         ports,
@@ -155,6 +156,7 @@ impl Root {
     /// Starts the program; a refusal is a sentence for the person who asked for it, and the exit
     /// status of a shell.
     pub(crate) fn start_program(&mut self) {
+        self.files.tree.note_own();
         let command = self.files.read_all(COMMAND).unwrap_or_default();
         let environment = self.files.read_all(ENVIRONMENT).unwrap_or_default();
         let (arguments, environment) = (strings(&command), strings(&environment));

@@ -10,6 +10,7 @@ mod again_tests;
 pub mod boot;
 mod change;
 mod content;
+mod difference;
 mod fetching;
 mod file_systems;
 mod list;
@@ -28,6 +29,7 @@ mod passing_tests;
 mod tests;
 
 pub use content::{Content, Piece};
+pub use difference::Difference;
 pub use file_systems::FileSystem;
 pub use node::{Id, NodeContent, Directory, Name, Node, Time, format};
 pub use resolve::{Place, Start};

@@ -6,7 +6,7 @@ use crate::objects::Kind;
 use crate::root::Root;
 use crate::table::Key;
 use nacre_control::attendance::Told;
-use nacre_proto::flags::{COMMAND_DRIVER, COMMAND_KILL};
+use nacre_proto::flags::{COMMAND_DIFFERENCE, COMMAND_DRIVER, COMMAND_KILL};
 use nacre_proto::control::{Server, answer, attend, done, next};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, HandlerResult, Request};
@@ -27,13 +27,19 @@ impl Root {
                     self.random.fill(&mut ticket);
                     command.ticket = u64::from_le_bytes(ticket);
                     let number = command.number;
-                    let is_ours = command.operation == COMMAND_KILL && command.flags & COMMAND_DRIVER != 0;
-                    let result = if is_ours { Some(self.end_named_driver(&command.text)) } else { self.commands.post(command) };
+                    let result = match command.operation {
+                        COMMAND_KILL if command.flags & COMMAND_DRIVER != 0 => Some(self.end_named_driver(&command.text)),
+                        COMMAND_DIFFERENCE => self.start_difference(number),
+                        _ => self.commands.post(command),
+                    };
                     if let Some(result) = result {
                         self.outgoing().done(number, result);
                     }
                 }
-                Control::Cancel(number) => self.commands.cancel(number),
+                Control::Cancel(number) => {
+                    self.commands.cancel(number);
+                    self.cancel_difference(number);
+                }
                 _ => {}
             }
         }

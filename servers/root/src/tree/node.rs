@@ -112,6 +112,11 @@ impl Directory {
         self.removed.insert(name);
     }
 
+    /// Returns the names that the other side has, and that were removed here.
+    pub fn removed(&self) -> impl Iterator<Item = &Name> {
+        self.removed.iter()
+    }
+
     /// Returns true for a name that the other side has, and that was removed here.
     pub fn is_removed(&self, name: &[u8]) -> bool {
         self.removed.contains(name)

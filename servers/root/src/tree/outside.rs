@@ -136,6 +136,8 @@ pub(super) struct Sides {
     mounts: Vec<Key>,
     /// Directories that lead to those: they stay, whatever other sides say.
     ways: Vec<Key>,
+    /// Files that are this side's since before the first program, if changes of a side are kept.
+    own: BTreeSet<Key>,
     /// Name that a walk did not find here, and that a side may have.
     pub(super) missed: Cell<Option<(Key, Vec<u8>)>>,
 }
@@ -192,6 +194,16 @@ impl Sides {
     /// Returns true for a side's outermost directory, and for those that lead there.
     pub(super) fn is_on_way(&self, key: Key) -> bool {
         self.is_mount(key) || self.ways.contains(&key)
+    }
+
+    /// Sets which files are this side's since before the first program.
+    pub(super) fn set_own(&mut self, own: BTreeSet<Key>) {
+        self.own = own;
+    }
+
+    /// Returns true for a file that is this side's since before the first program.
+    pub(super) fn is_own(&self, key: Key) -> bool {
+        self.own.contains(&key)
     }
 
     /// A walk did not find a name in a directory of a side's, which may have it.
