@@ -14,6 +14,7 @@ const WANTED: &[(&str, &[&str])] = &[
     ("0x1042", &["virtio_pci", "virtio_blk", "crc32c_generic", "ext4"]),
     ("0x1043", &["virtio_pci", "virtio_console"]),
     ("0x1044", &["virtio_pci", "virtio_rng"]),
+    ("0x1045", &["virtio_pci", "virtio_balloon"]),
     ("0x1049", &["virtio_pci", "9pnet_virtio", "9p"]),
 ];
 

@@ -110,10 +110,10 @@ const CASES: &[Case] = &[
     stack("a guest's root file system is on a disk", &["process", "sh", "-c", ROOT_DISK]),
     Case { name: "a root file system that is none is told of", words: &["machine", "--append", "root=/dev/vda", "true"], input: "", output: &["cannot mount /dev/vda as the root file system"], status: 125 },
     Case {
-        name: "a guest reaches programs beside its machine",
+        name: "a guest reaches programs beside its machine, and gives up memory that it does not need",
         words: &["process", "sh", "-c", BESIDE],
         input: "",
-        output: &["from outside", "refused", "from the guest"],
+        output: &["from outside", "refused", "full", "from the guest", "shrunk"],
         status: 0,
     },
     Case { name: "a disk that is not there is refused", words: &["machine", "--disk", "/nonesuch", "true"], input: "", output: &[], status: 125 },
@@ -130,9 +130,11 @@ for i in $(seq 1 30); do : >new/file$i; done; ls new | wc -l >count; rm -r sub n
 cut -c 1-8 /tmp/s/sum; wc -l </tmp/s/new/g; ls /tmp/s/sub 2>/dev/null || echo lost; stat -c '%a %s' /tmp/s/sum /tmp/s/numbers; cat /tmp/s/count; ls /tmp/s/new";
 
 /// A program beside a machine is reached by its guest, as its gateway, and there is nobody else.
+/// The guest fills memory and frees it: later it has given up at least 100 MB.
 const BESIDE: &str = "echo from outside | nc -l -p 7000 >/tmp/got & nc=$!
-machine --net sh -c 'echo from the guest | nc 10.0.2.2 7000; nc 10.0.2.2 7001 </dev/null 2>&1 | grep -o refused'
-wait $nc; cat /tmp/got";
+machine --memory 256M --net --balloon --stats sh -c 'echo from the guest | nc 10.0.2.2 7000; nc 10.0.2.2 7001 </dev/null 2>&1 | grep -o refused
+dd if=/dev/zero of=/tmp/x bs=1M count=32 2>/dev/null && echo full; rm /tmp/x; sleep 8' 2>/tmp/said
+wait $nc; cat /tmp/got; grep -q 'given up: [1-9][0-9][0-9][0-9][0-9][0-9]' /tmp/said && echo shrunk";
 
 /// A guest makes a root file system on a disk, and another one runs in it.
 const ROOT_DISK: &str = "truncate -s 8M /tmp/d

@@ -1,9 +1,10 @@
 //! Devices of the PCI bus, made of the command line and of what the environment has.
 
+use crate::balloon::GuestSegment;
 use crate::disk::FileDisk;
 use crate::entropy::FileRandom;
 use crate::exits::PortAccess;
-use crate::guest::Memory;
+use crate::guest::{Guest, Memory};
 use crate::network;
 use crate::options::Options;
 use crate::share::Share;
@@ -13,14 +14,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_machine_9p::Server;
 use nacre_machine_devices::Platform;
-use nacre_machine_virtio::{Block, Cards, Device, Entropy, Files, LINES, Network, is_configuration_port};
+use nacre_machine_virtio::{Balloon, Block, Cards, Device, Entropy, Files, LINES, Network, is_configuration_port};
 use nacre_nest::Services;
 
 /// Port of the trigger modes of lines 8 to 15.
 const TRIGGER_PORT: u16 = 0x4d1;
 
-/// Makes the bus with all devices: random bytes, disks, directories, a network card.
-pub fn cards(services: &Services, options: &Options<'_>) -> Result<Cards, String> {
+/// Makes the bus with all devices: random bytes, disks, directories, a balloon, a network card.
+pub fn cards(services: &Services, guest: &Guest, options: &Options<'_>) -> Result<Cards, String> {
     let mut devices: Vec<Box<dyn Device>> = Vec::new();
     if let Some(source) = FileRandom::open(services) {
         devices.push(Box::new(Entropy(Box::new(source))));
@@ -32,6 +33,9 @@ pub fn cards(services: &Services, options: &Options<'_>) -> Result<Cards, String
     for (number, path) in options.shares.iter().enumerate() {
         let server = Server::new(Share::open(services, path)?);
         devices.push(Box::new(Files::new(&format!("share{number}"), Box::new(server))));
+    }
+    if options.has_balloon {
+        devices.push(Box::new(Balloon(Box::new(GuestSegment(guest.segment())))));
     }
     if options.has_network {
         devices.push(Box::new(Network(Box::new(network::begin(services, devices.len())?))));

@@ -21,7 +21,7 @@ struct Shown {
     // Dropped in this order.
     _mapping: OwnedMapping,
     region: OwnedReference,
-    _segment: OwnedReference,
+    segment: OwnedReference,
     place: Place,
 }
 
@@ -31,7 +31,7 @@ impl Shown {
         let place = Place::take(size).ok_or(Errno::ENOMEM)?;
         let region = Region::through(taken.region.handle());
         let mapping = OwnedMapping::new(Space::SELF, place.window().start(), size, region, 0, Rights::READ.union(Rights::WRITE))?;
-        Ok(Shown { _mapping: mapping, region: taken.region, _segment: taken.segment, place })
+        Ok(Shown { _mapping: mapping, region: taken.region, segment: taken.segment, place })
     }
 
     fn region(&self) -> Region {
@@ -71,6 +71,11 @@ impl Guest {
     /// Region of its memory, for views of it.
     pub fn region(&self) -> Region {
         self.memory.region()
+    }
+
+    /// Segment of its memory.
+    pub fn segment(&self) -> Reference {
+        self.memory.segment.handle()
     }
 
     /// Returns its memory.

@@ -7,6 +7,7 @@
 extern crate alloc;
 
 mod access;
+mod balloon;
 mod board;
 mod cards;
 mod console;
@@ -86,6 +87,9 @@ fn run(options: &Options<'_>) -> Result<i32, String> {
     drop(terminal);
     if options.tells {
         BOARD.tell();
+        if options.has_balloon {
+            balloon::tell();
+        }
     }
     match end? {
         Some(Outcome::Exit(ENDED)) => Ok(i32::from(BOARD.told_status().unwrap_or(ENDED))),

@@ -44,6 +44,8 @@ pub struct Options<'a> {
     pub processors: usize,
     /// Disks, in order.
     pub disks: Vec<DiskFile<'a>>,
+    /// The guest gives up memory that it does not need.
+    pub has_balloon: bool,
     /// The machine has a network card.
     pub has_network: bool,
     /// Directories that the guest can mount, in order.
@@ -85,7 +87,7 @@ fn paging(value: &[u8]) -> Option<bool> {
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut options =
-        Options { kernel: KERNEL, initrd: None, append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), has_network: false, shares: Vec::new(), root: None, is_shadow: false, is_debugged: false, tells: false, command: &[] };
+        Options { kernel: KERNEL, initrd: None, append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), has_balloon: false, has_network: false, shares: Vec::new(), root: None, is_shadow: false, is_debugged: false, tells: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         match name {
             b"--kernel" => options.kernel = value,
@@ -94,6 +96,7 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
             b"--memory" => options.memory = size(value).ok_or(Stop::Value(name))?,
             b"--cpus" => options.processors = processors(value).ok_or(Stop::Value(name))?,
             b"--disk" => options.disks.push(DiskFile::new(value)),
+            b"--balloon" => options.has_balloon = true,
             b"--net" => options.has_network = true,
             b"--share" => options.shares.push(value),
             b"--root" => {

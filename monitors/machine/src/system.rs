@@ -115,7 +115,7 @@ impl System {
     pub fn begin(&self, services: &Services, options: &Options<'_>) -> Result<(), String> {
         let mut platform = Platform::new(self.clock.start_of_machine() / 1_000_000_000, self.processors.len());
         cards::wire(&mut platform);
-        let cards = Extension { cards: cards::cards(services, options)?, memory: self.guest.memory() };
+        let cards = Extension { cards: cards::cards(services, &self.guest, options)?, memory: self.guest.memory() };
         BOARD.begin(platform, cards, self.clock, !options.is_ours(), self.processors.len()).map_err(|errno| format!("cannot start a thread for the timer: {errno}"))?;
         if options.is_debugged {
             let frames: Vec<Frame> = self.processors.iter().map(Processor::frame).collect();
