@@ -30,6 +30,16 @@ if [ -e /sys/class/net/eth0 ]; then
     echo nameserver 10.0.2.3 >/etc/resolv.conf
 fi
 hostname nacre
+# The power button turns the machine off.
+for module in $(cat /nacre/modules/power 2>/dev/null); do
+    insmod /nacre/modules/$module.ko 2>/dev/null
+done
+if [ -e /dev/input/event0 ]; then
+    mkdir -p /etc/acpi/PWRF
+    printf '#!/bin/sh\nsync\npoweroff -f\n' >/etc/acpi/PWRF/00000080
+    chmod +x /etc/acpi/PWRF/00000080
+    acpid -l /dev/null 2>/dev/null
+fi
 root= type=ext4 options= mode=ro init=
 for word in $(cat /proc/cmdline); do
     case $word in

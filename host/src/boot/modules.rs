@@ -18,6 +18,9 @@ const WANTED: &[(&str, &[&str])] = &[
     ("0x1049", &["virtio_pci", "9pnet_virtio", "9p"]),
 ];
 
+/// Drivers by which a guest's programs hear of the power button.
+const POWER: &(&str, &[&str]) = &("power", &["button", "evdev"]);
+
 /// Folder of the guest where the modules lie, and lists of them: a file for each device.
 const FOLDER: &str = "/nacre/modules";
 
@@ -70,7 +73,7 @@ fn dependencies(module: &[u8]) -> Vec<String> {
 pub fn add(files: &mut Files, folder: &Path) {
     let modules = Modules::find(&folder.join("lib/modules"));
     files.add_directory(Path::new(FOLDER), 0o755);
-    for (device, wanted) in WANTED {
+    for (device, wanted) in WANTED.iter().chain([POWER]) {
         let mut list = Vec::new();
         wanted.iter().for_each(|name| modules.add(name, &mut list));
         for name in &list {

@@ -200,6 +200,11 @@ impl Board {
         self.from_outside(|devices| devices.extension.serve(device, queue, &mut devices.platform));
     }
 
+    /// Presses the power button.
+    pub fn press_power(&self) {
+        self.from_outside(|devices| devices.platform.press_power());
+    }
+
     /// Shows what the guest has written.
     fn show(&self) {
         let mut records = self.output.lock();

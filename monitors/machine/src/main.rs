@@ -9,6 +9,7 @@ extern crate alloc;
 mod access;
 mod balloon;
 mod board;
+mod buttons;
 mod cards;
 mod console;
 mod debugged;
@@ -81,7 +82,7 @@ fn run(options: &Options<'_>) -> Result<i32, String> {
     system.begin(&services, options)?;
     MEMORY.store(options.memory, Ordering::Relaxed);
     PROCESSORS.store(options.processors as u64, Ordering::Relaxed);
-    attending::begin(facts);
+    attending::begin_with(facts, Some(&buttons::Buttons));
     let terminal = console::begin()?;
     let end = system.run();
     drop(terminal);

@@ -1,0 +1,46 @@
+//! Commands of whoever runs the system: signals are the machine's buttons.
+
+use crate::board::BOARD;
+use alloc::vec::Vec;
+use nacre_control::{Command, Follower};
+use nacre_machine_devices::Outcome;
+use nacre_proto::Errno;
+use nacre_proto::flags::COMMAND_KILL;
+use nacre_sys::OwnedReference;
+
+/// Signals that press the power button, and that cut the power off.
+const TERMINATE: u64 = 15;
+const KILL: u64 = 9;
+/// Status of a machine whose power was cut off, as of a program that was killed.
+const KILLED: u8 = 128 + KILL as u8;
+
+/// The machine's buttons.
+pub struct Buttons;
+
+/// Does what a signal says. Returns the command's result; 0: it is done.
+fn press(text: &[u8]) -> Errno {
+    match core::str::from_utf8(text).ok().and_then(|text| text.parse().ok()) {
+        Some(TERMINATE) => BOARD.press_power(),
+        Some(KILL) => BOARD.end(Ok(Some(Outcome::Exit(KILLED)))),
+        _ => return Errno::EINVAL,
+    }
+    Errno(0)
+}
+
+impl Follower for Buttons {
+    fn begin(&self, command: &Command, _: OwnedReference) -> Option<Result<(), Errno>> {
+        // A command with flags is about something else.
+        let is_signal = command.operation == COMMAND_KILL && command.flags == 0;
+        is_signal.then(|| Err(press(&command.text)))
+    }
+
+    fn take(&self) -> Option<(u64, Vec<u8>)> {
+        None
+    }
+
+    fn current(&self) -> Option<u64> {
+        None
+    }
+
+    fn end(&self, _: u64) {}
+}
