@@ -27,6 +27,12 @@ const COUNT: &str = "for i in $(seq 1 16); do seq 1 500 | sort -n | tail -1 >/tm
 /// A guest that counts by lines of a file in a directory of the environment.
 const COUNT_FILE: &str = "mount -t 9p -o trans=virtio,version=9p2000.L share0 /mnt || exit 1
 for i in $(seq 1 16); do echo $i >>/mnt/lines; sleep 1; echo number $i; done; wc -l </mnt/lines; rm /mnt/lines; exit 7";
+/// A guest that writes each number to a sector of its disk, and adds up at the end what the disk
+/// has, not what it remembers.
+const COUNT_DISK: &str = "for i in $(seq 1 16); do echo $i | dd of=/dev/vda bs=512 seek=$i conv=sync,fsync 2>/dev/null; sleep 1; echo number $i; done
+echo 3 >/proc/sys/vm/drop_caches; s=0; for i in $(seq 1 16); do n=$(dd if=/dev/vda bs=512 skip=$i count=1 2>/dev/null | tr -d '\\0'); s=$((s + n)); done; echo $s; exit 7";
+/// Size of the disk.
+const DISK: usize = 1 << 20;
 /// A guest that is frozen.
 struct Case {
     name: &'static str,
@@ -39,7 +45,7 @@ struct Case {
 
 const FROZEN: &[Case] = &[
     Case { name: "a guest is frozen and goes on elsewhere", words: &["machine", "--memory", "80M"], command: COUNT, last: "500" },
-    Case { name: "a guest with two processors is frozen and goes on elsewhere", words: &["machine", "--memory", "80M", "--cpus", "2"], command: COUNT, last: "500" },
+    Case { name: "a guest with two processors and a disk is frozen and goes on elsewhere", words: &["machine", "--memory", "100M", "--cpus", "2", "--disk", "/disk"], command: COUNT_DISK, last: "136" },
     Case { name: "a guest with a directory is frozen and goes on elsewhere", words: &["machine", "--memory", "120M", "--share", "/tmp"], command: COUNT_FILE, last: "16" },
 ];
 
@@ -54,9 +60,9 @@ pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts
     })
 }
 
-/// Runs a command in a machine that may hand out these files.
-fn captured(products: &Products, command: Vec<OsString>, outputs: BTreeMap<PathBuf, PathBuf>) -> Outcome<Captured> {
-    let guest = GuestArguments { command, outputs: outputs.keys().cloned().collect(), memory: Some(MEMORY), ..GuestArguments::default() };
+/// Runs a command in a machine that has these files, and may hand out those.
+fn captured(products: &Products, command: Vec<OsString>, files: Vec<String>, outputs: BTreeMap<PathBuf, PathBuf>) -> Outcome<Captured> {
+    let guest = GuestArguments { command, files, outputs: outputs.keys().cloned().collect(), memory: Some(MEMORY), ..GuestArguments::default() };
     let guest = Guest::compose(products, &guest, &Facts::PIPE)?;
     let image = Scratch::write("boot-image", &guest.image)?;
     let ports = vec![ports::RECORDS.to_string()];
@@ -71,12 +77,15 @@ fn frozen(products: &Products, case: &Case) -> Outcome<Option<String>> {
     let freezes = ["checkpoint", "-m", "220M", "--after", "15", "--end", "-o"].map(OsString::from);
     let program = case.words.iter().copied().chain(["sh", "-c", case.command]).map(OsString::from);
     let command = freezes.into_iter().chain([image.clone().into_os_string()]).chain(program).collect();
-    let first = captured(products, command, BTreeMap::from([(image.clone(), image.clone())]))?;
+    // The disk's file comes with the image: the second machine has none.
+    let disk = Scratch::write("disk", &vec![0; DISK])?;
+    let files = case.words.contains(&"--disk").then(|| format!("{}:/disk", disk.path().display()));
+    let first = captured(products, command, files.into_iter().collect(), BTreeMap::from([(image.clone(), image.clone())]))?;
     if !matches!(first.status, Ok(0)) || !image.is_file() {
         return Ok(Some(format!("no image: {}", describe(&first))));
     }
     let thaws = vec!["checkpoint".into(), "--thaw".into(), image.into_os_string()];
-    let second = captured(products, thaws, BTreeMap::new())?;
+    let second = captured(products, thaws, Vec::new(), BTreeMap::new())?;
     let text = [first.output, second.output.clone()].concat();
     let text = String::from_utf8_lossy(&text).into_owned();
     let numbers: Vec<_> = text.lines().filter_map(|line| line.trim().strip_prefix("number ")?.parse::<u32>().ok()).collect();
