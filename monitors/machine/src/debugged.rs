@@ -6,6 +6,7 @@ use crate::guest::Memory;
 use alloc::format;
 use alloc::vec::Vec;
 use nacre_abi::frame::word;
+use nacre_gdb::registers::FPU_SIZE;
 use nacre_gdb::target::{Caught, Events, FileError};
 use nacre_gdb::{Action, Reason, Registers, Stop, Target, ThreadId};
 use nacre_machine_x86::{Breakpoints, Paging};
@@ -54,6 +55,8 @@ pub struct Debugged {
     pub stop: Option<Stop>,
     /// gdb ends the machine.
     pub is_killed: bool,
+    /// Processor whose thread speaks with gdb now: its FPU registers cannot be read meanwhile.
+    pub speaker: Option<usize>,
 }
 
 /// Name of a processor.
@@ -68,7 +71,7 @@ impl Debugged {
     /// Processors with these frames, which are all to park.
     pub fn new(frames: &[Frame], memory: Memory) -> Debugged {
         let processors = frames.iter().map(|frame| Processor { frame: *frame, mode: Mode::Stopped, is_parked: false }).collect();
-        Debugged { processors, memory, breakpoints: Breakpoints::default(), selected: 0, stop: None, is_killed: false }
+        Debugged { processors, memory, breakpoints: Breakpoints::default(), selected: 0, stop: None, is_killed: false, speaker: None }
     }
 
     /// Returns true if some processor goes on.
@@ -129,6 +132,12 @@ impl Debugged {
         }
     }
 
+    /// FPU registers of a processor that has parked: as after a reset, if they cannot be read.
+    fn fpu(&self, number: usize) -> [u8; FPU_SIZE] {
+        let found = if self.speaker == Some(number) { None } else { BOARD.seat(number).fpu() };
+        found.unwrap_or(Registers::default().fpu)
+    }
+
     /// The processor of a thread, if it has parked.
     fn parked(&mut self, thread: ThreadId) -> Option<&mut Processor> {
         let number = usize::try_from(thread.thread).ok()?.checked_sub(1)?;
@@ -152,6 +161,7 @@ impl Target for Debugged {
 
     fn registers(&mut self, thread: ThreadId) -> Option<Registers> {
         let frame = self.parked(thread)?.frame;
+        let fpu = self.fpu(thread.thread as usize - 1);
         let get = |number| frame.get(number);
         Some(Registers {
             general: ORDER.map(|number| get(word::REGISTERS + number)),
@@ -160,12 +170,17 @@ impl Target for Debugged {
             segments: SEGMENTS.map(|number| u32::from(get(word::SEGMENTS + 2 * number) as u16)),
             fs_base: get(FS + 1),
             gs_base: get(GS + 1),
+            fpu,
             ..Registers::default()
         })
     }
 
     fn set_registers(&mut self, thread: ThreadId, registers: &Registers) -> bool {
         let Some(frame) = self.parked(thread).map(|processor| processor.frame) else { return false };
+        // Those of the FPU are read alone.
+        if self.fpu(thread.thread as usize - 1) != registers.fpu {
+            return false;
+        }
         ORDER.iter().zip(registers.general).for_each(|(number, value)| frame.set(word::REGISTERS + number, value));
         if frame.get(word::RIP) != registers.rip {
             frame.set(word::RIP, registers.rip);
