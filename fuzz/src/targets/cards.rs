@@ -4,8 +4,8 @@
 use crate::bytes::Bytes;
 use nacre_machine_load::{GuestMemory, VecMemory};
 use nacre_machine_virtio::{
-    Block, Cards, Console, Device, Disk, DiskError, Entropy, FileServer, Files, LINES, Random,
-    Terminal,
+    Balloon, Block, Cards, Console, Device, Disk, DiskError, Entropy, FileServer, Files, LINES, Network, Random,
+    Reclaim, Terminal, Wire,
 };
 
 /// Memory of the guest, and where its driver keeps a queue's parts and requests.
@@ -71,12 +71,42 @@ impl FileServer for Behind {
     }
 }
 
+impl Wire for Behind {
+    fn address(&self) -> [u8; 6] {
+        [2; 6]
+    }
+
+    fn has_room(&mut self) -> bool {
+        true
+    }
+
+    fn send(&mut self, frame: Vec<u8>) {
+        assert!((14..=1514).contains(&frame.len()));
+    }
+
+    fn has_frame(&mut self) -> bool {
+        true
+    }
+
+    fn receive(&mut self) -> Option<Vec<u8>> {
+        Some(vec![3; 60])
+    }
+}
+
+impl Reclaim for Behind {
+    fn reclaim(&mut self, at: u64, size: u64) {
+        assert!(at.is_multiple_of(4096) && size.is_multiple_of(4096) && at + size <= MEMORY as u64);
+    }
+}
+
 fn cards() -> Cards {
-    let devices: [Box<dyn Device>; 4] = [
+    let devices: [Box<dyn Device>; 6] = [
         Box::new(Block::new(Box::new(Behind), "disk")),
         Box::new(Entropy(Box::new(Behind))),
         Box::new(Console(Box::new(Behind))),
         Box::new(Files::new("share", Box::new(Behind))),
+        Box::new(Network(Box::new(Behind))),
+        Box::new(Balloon(Box::new(Behind))),
     ];
     Cards::new(devices)
 }
@@ -101,7 +131,7 @@ pub fn cards_target(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let (mut cards, mut memory) = (cards(), VecMemory::new(MEMORY));
     while !bytes.is_over() {
-        let first = FIRST_PORT + PORTS * u16::from(bytes.byte() % 4);
+        let first = FIRST_PORT + PORTS * u16::from(bytes.byte() % 6);
         let kind = bytes.below(12);
         match kind {
             0 => cards.write(0xcf8, 4, 0x8000_0000 | bytes.word() as u32, &mut memory),
@@ -112,7 +142,7 @@ pub fn cards_target(bytes: &[u8]) {
             5 => _ = memory.write(BUFFERS + 16 * u64::from(bytes.byte()), bytes.some()),
             6 => _ = memory.write(REQUESTS + u64::from(bytes.byte() % 32), bytes.some()),
             7 => describe(&mut bytes, &mut memory),
-            8 => cards.serve(bytes.below(5), bytes.below(3), &mut memory),
+            8 => cards.serve(bytes.below(7), bytes.below(3), &mut memory),
             9 if cards.has_rest() => cards.serve_rest(&mut memory),
             9 => cards = restored(&cards),
             10 => cards.write(first + 0x38, 2, u32::from(bytes.byte() % 3), &mut memory),

@@ -56,7 +56,8 @@ fn sum(bytes: &[u8]) -> u16 {
     !total as u16
 }
 
-fn fill_sums(frame: &mut [u8], protocol: u8) {
+/// Fills the sums of a frame's heads in.
+pub(super) fn fill_sums(frame: &mut [u8], protocol: u8) {
     let head = sum(&frame[14..34]);
     frame[24..26].copy_from_slice(&head.to_be_bytes());
     if protocol == 6 {
