@@ -37,7 +37,8 @@ pub const LIST: &[u8] = b"/etc/nacre/disks";
 const DRIVER: &[u8] = b"/lib/nacre/disk";
 /// Bytes of memory for the device alone.
 pub const DEVICE: u64 = 256 << 10;
-/// Drivers of a disk, one after the other, that end by themselves soon: then there is no other.
+/// Drivers of a disk, one after the other, that end by themselves soon or do not answer: then there
+/// is no other.
 const MAX_FAILURES: u32 = 3;
 /// Nanoseconds that are soon.
 const SOON: u64 = 10_000_000_000;
@@ -255,9 +256,12 @@ impl Root {
         if self.drives.get(number).is_none_or(|drive| drive.is_over) {
             return;
         }
+        let was_mute = self.drives.all[number].is_mute();
         self.stop_driver(number);
         let drive = &mut self.drives.all[number];
-        drive.failures = if monotonic() - drive.start < SOON { drive.failures + 1 } else { 0 };
+        // Root stood still for one that did not answer, however late that was.
+        let is_failure = was_mute || monotonic().saturating_sub(drive.start) < SOON;
+        drive.failures = if is_failure { drive.failures + 1 } else { 0 };
         if drive.mount.is_none() || drive.failures >= MAX_FAILURES || self.status.is_some() {
             drive.is_over = true;
             return self.say_of_drive(number, &alloc::format!("its driver {how}; who uses its files gets an error"));
