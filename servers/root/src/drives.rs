@@ -122,7 +122,7 @@ impl Drives {
     /// The driver is ready, waits for an answer, and gets requests by this wire.
     pub fn ready(&mut self, number: usize, wire: OwnedReference, reply: OwnedReference) -> Result<(), Errno> {
         let drive = self.all.get_mut(number).filter(|drive| !drive.is_over).ok_or(Errno::EPERM)?;
-        if drive.line.borrow().wire.is_some() {
+        if drive.line.borrow().wire.is_some() || drive.line.borrow().silent.is_some() || drive.waiting.is_some() {
             return Err(Errno::EBUSY);
         }
         drive.line.borrow_mut().wire = Some(wire);
@@ -134,6 +134,12 @@ impl Drives {
 impl Root {
     /// Starts the drivers.
     pub fn start_drivers(&mut self) {
+        if !self.drives.all.is_empty()
+            && let Err(errno) = self.files.keep_driver(DRIVER)
+        {
+            self.console.messages.line(alloc::format!("root: the driver of disks cannot start: {errno}").as_bytes());
+            return self.drives.all.iter_mut().for_each(|drive| drive.is_over = true);
+        }
         for number in 0..self.drives.all.len() {
             if let Err(why) = self.start_driver(number) {
                 self.say_of_drive(number, &why);

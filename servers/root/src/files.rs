@@ -8,6 +8,7 @@ use crate::memory::{self, Segment};
 use crate::debug_line;
 use crate::open_file::{DEBUGGER, DEVICES};
 use crate::ram::Ram;
+use crate::table::Key;
 use crate::tree::boot::Refused;
 use crate::windows;
 use alloc::boxed::Box;
@@ -58,6 +59,8 @@ pub struct Files {
     pub tree: Tree<Ram>,
     /// The time.
     pub clock: Clock,
+    /// The file of drivers that start while programs run: no program can put another in its place.
+    driver: Option<(&'static [u8], Key)>,
 }
 
 impl Files {
@@ -69,7 +72,7 @@ impl Files {
         let problem = if facts.directory == 0 { None } else { join_directory(&mut tree, facts, clock.now()).err() };
         let image = memory::window(facts.image.start, facts.image.size);
         let refused = image.and_then(image_start).map(|(bytes, header)| tree.add_boot_files(bytes, &header, facts.image.start));
-        let mut files = Files { tree, clock };
+        let mut files = Files { tree, clock, driver: None };
         files.add_devices();
         if facts.store.size > 0 {
             let (root, now) = (files.tree.root(), clock.now());
@@ -111,6 +114,14 @@ impl Files {
         let (root, now) = (self.tree.root(), self.clock.now());
         self.tree.remove(root, path, false, now).ok()?;
         Some(bytes)
+    }
+
+    /// Keeps the file of drivers as it is, for those that start while programs run.
+    pub fn keep_driver(&mut self, path: &'static [u8]) -> Result<(), Errno> {
+        let key = self.tree.resolve(self.tree.root(), path, true)?.existing()?;
+        self.tree.run_for_good(key)?;
+        self.driver = Some((path, key));
+        Ok(())
     }
 
     /// The machine's program runs from here as long as the machine does: nobody writes the file.
@@ -190,13 +201,16 @@ impl ResourceSource for Files {
     type Segment = Segment;
 
     fn open(&mut self, path: &[u8]) -> Result<Program, SpawnError> {
-        let place = self.tree.resolve(self.tree.root(), path, true).map_err(refusal)?;
-        let key = place.existing().map_err(refusal)?;
+        let driver = self.driver.filter(|(kept, _)| *kept == path);
+        let key = match driver {
+            Some((_, key)) => key,
+            None => self.tree.resolve(self.tree.root(), path, true).and_then(|place| place.existing()).map_err(refusal)?,
+        };
         let node = self.tree.node(key).map_err(refusal)?;
         if node.is_directory() {
             return Err(SpawnError::Directory);
         }
-        if node.mode & 0o111 == 0 {
+        if node.mode & 0o111 == 0 && driver.is_none() {
             return Err(SpawnError::NotExecutable);
         }
         let content = self.tree.content(key).map_err(refusal)?.0;

@@ -258,9 +258,9 @@ impl<S: Store> Tree<S> {
         Ok(())
     }
 
-    /// `EBUSY`: it is the outermost directory of another side.
+    /// `EBUSY`: it keeps its name, as the outermost directory of another side does.
     fn check_place(&self, key: Key) -> Result<(), Errno> {
-        if self.sides.is_mount(key) { Err(Errno::EBUSY) } else { Ok(()) }
+        if self.sides.keeps_name(key) { Err(Errno::EBUSY) } else { Ok(()) }
     }
 
     /// `EISDIR`: it is a directory, and the caller asked that none gets another name.

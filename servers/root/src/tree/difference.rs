@@ -43,7 +43,7 @@ impl Difference {
         let whole = |name: &[u8]| [&path[..], b"/", name].concat();
         let mut tell = |letter: u8, name: &[u8]| told.extend([&[letter, b' '], &whole(name)[..], &[0]].concat());
         for (name, node) in entries {
-            if tree.sides.is_on_way(node) || tree.sides.is_own(node) {
+            if tree.sides.is_mount(node) || tree.sides.is_own(node) {
                 continue;
             }
             if let Some(letter) = tree.compare(key, &name, node) {

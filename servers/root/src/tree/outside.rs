@@ -136,6 +136,8 @@ pub(super) struct Sides {
     mounts: Vec<Key>,
     /// Directories that lead to those: they stay, whatever other sides say.
     ways: Vec<Key>,
+    /// Files that keep their names.
+    pinned: Vec<Key>,
     /// Files that are this side's since before the first program, if changes of a side are kept.
     own: BTreeSet<Key>,
     /// Name that a walk did not find here, and that a side may have.
@@ -163,7 +165,7 @@ impl Sides {
 
     /// Number of the first side from this one on that has its own files, and not copies.
     pub(super) fn next_apart(&self, from: u8) -> Option<u8> {
-        (from..).zip(self.all.get(usize::from(from)..)?).find(|(_, outside)| outside.changes != Changes::Kept).map(|(side, _)| side)
+        (usize::from(from)..).zip(self.all.get(usize::from(from)..)?).find(|(_, outside)| outside.changes != Changes::Kept).and_then(|(side, _)| u8::try_from(side).ok())
     }
 
     /// The outermost directory of a side.
@@ -194,6 +196,17 @@ impl Sides {
     /// Returns true for a side's outermost directory, and for those that lead there.
     pub(super) fn is_on_way(&self, key: Key) -> bool {
         self.is_mount(key) || self.ways.contains(&key)
+    }
+
+    /// Has a file keep its name.
+    pub(super) fn pin(&mut self, key: Key) {
+        self.pinned.push(key);
+    }
+
+    /// Returns true for a file that keeps its name: a side's outermost directory, or one that was
+    /// pinned.
+    pub(super) fn keeps_name(&self, key: Key) -> bool {
+        self.is_mount(key) || self.pinned.contains(&key)
     }
 
     /// Sets which files are this side's since before the first program.
