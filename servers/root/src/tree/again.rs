@@ -34,19 +34,25 @@ impl<S: Store> Tree<S> {
                 }
                 if !self.find_by_name(directory, &name, key, &mut known)? {
                     self.drop_gone(directory, &name);
-                } else if self.node(key)?.is_directory() {
+                } else if known.contains(&key) && self.node(key)?.is_directory() {
                     directories.push(key);
                 }
             }
         }
-        Ok(())
+        // It may have ended on the way.
+        self.sides.of_mut(away).ok_or(Errno::EIO)?.origin.root().map(drop)
     }
 
     /// Looks for a file by its name. False: the name leads to nothing, or to something else.
     fn find_by_name(&mut self, directory: Key, name: &[u8], key: Key, known: &mut BTreeSet<Key>) -> Result<bool, Errno> {
         let parent = self.node(directory)?.origin.ok_or(Errno::EIO)?;
         let outside = self.sides.of_mut(parent).ok_or(Errno::EIO)?;
-        let Some(found) = outside.origin.find(parent.id, name)? else { return Ok(false) };
+        let found = match outside.origin.find(parent.id, name) {
+            Ok(Some(found)) => found,
+            Ok(None) => return Ok(false),
+            // What cannot be looked at keeps its old number, which leads to nothing.
+            Err(_) => return Ok(true),
+        };
         let node = self.nodes.get(key).ok_or(Errno::EIO)?;
         let is_same = found.inode == node.outside_inode && found.mode & format::MASK == node.kind();
         if is_same && known.insert(key) {

@@ -14,35 +14,62 @@ const ADDED: u8 = b'A';
 const CHANGED: u8 = b'C';
 const DELETED: u8 = b'D';
 
+/// Names that one step compares.
+const NAMES: usize = 64;
+/// Bytes of a path that is told.
+const LONGEST: usize = 4096;
+
+/// Place in a directory from which on it is looked at.
+#[derive(Clone, Copy)]
+enum From {
+    /// Names that were removed, but for so many of them.
+    Removed(usize),
+    /// Names that are there, from this place in their order on.
+    Names(u64),
+}
+
 /// A walk through directories whose changes are kept here.
 pub struct Difference {
-    /// Directories to look at, and their paths.
-    left: Vec<(Key, Vec<u8>)>,
+    /// Directories to look at, and where.
+    left: Vec<(Key, From)>,
 }
 
 impl Difference {
     /// A walk through all of them. `ENODEV`: there is none.
     pub fn start<S: Store>(tree: &mut Tree<S>) -> Result<Difference, Errno> {
-        let mounts: Vec<Key> = tree.sides.mounts().iter().rev().copied().filter(|key| tree.is_kept_here(*key)).collect();
-        if mounts.is_empty() {
-            return Err(Errno::ENODEV);
-        }
-        let path = |key: Key| tree.path_of(key).map(|path| (key, if path == b"/" { Vec::new() } else { path }));
-        Ok(Difference { left: mounts.into_iter().map(path).collect::<Result<_, _>>()? })
+        let left: Vec<(Key, From)> = tree.sides.mounts().iter().rev().filter(|key| tree.is_kept_here(**key)).map(|key| (*key, From::Removed(0))).collect();
+        if left.is_empty() { Err(Errno::ENODEV) } else { Ok(Difference { left }) }
     }
 
-    /// Looks at one more directory. Returns a letter, a space, a path and a zero for each file that
-    /// is not as it is on the other side; `None`: there are no more directories.
+    /// Looks at some more names of a directory. Returns a letter, a space, a path and a zero for
+    /// each file that is not as it is on the other side, unless its path is longer than paths may
+    /// be; `None`: there are no more directories.
     pub fn step<S: Store>(&mut self, tree: &mut Tree<S>) -> Option<Vec<u8>> {
-        let (key, path) = self.left.pop()?;
+        let (key, from) = self.left.pop()?;
         let mut told = Vec::new();
         // It may have gone meanwhile.
-        let Ok(body) = tree.directory(key) else { return Some(told) };
-        let entries: Vec<(Vec<u8>, Key)> = body.entries().iter().map(|(name, entry)| (name.to_vec(), entry.node)).collect();
-        let deleted: Vec<Vec<u8>> = body.removed().filter(|name| !body.entries().contains_key(*name)).map(|name| name.to_vec()).collect();
-        let whole = |name: &[u8]| [&path[..], b"/", name].concat();
-        let mut tell = |letter: u8, name: &[u8]| told.extend([&[letter, b' '], &whole(name)[..], &[0]].concat());
-        for (name, node) in entries {
+        let (Ok(path), Ok(body)) = (tree.path_of(key), tree.directory(key)) else { return Some(told) };
+        let path = if path == b"/" { Vec::new() } else { path };
+        let mut tell = |letter: u8, name: &[u8]| {
+            if path.len() + name.len() < LONGEST {
+                told.extend([&[letter, b' '], &path[..], b"/", name, &[0]].concat());
+            }
+        };
+        let cookie = match from {
+            From::Names(cookie) => cookie,
+            From::Removed(done) => {
+                let removed: Vec<_> = body.removed().skip(done).take(NAMES).collect();
+                removed.iter().filter(|name| !body.entries().contains_key(**name)).for_each(|name| tell(DELETED, name));
+                let next = if removed.len() == NAMES { From::Removed(done + NAMES) } else { From::Names(0) };
+                self.left.push((key, next));
+                return Some(told);
+            }
+        };
+        let entries: Vec<(u64, Vec<u8>, Key)> = body.from(cookie).take(NAMES).map(|(cookie, name, node)| (cookie, name.to_vec(), node)).collect();
+        if let Some((last, ..)) = entries.last().filter(|_| entries.len() == NAMES) {
+            self.left.push((key, From::Names(last + 1)));
+        }
+        for (_, name, node) in entries {
             if tree.sides.is_mount(node) || tree.sides.is_own(node) {
                 continue;
             }
@@ -50,10 +77,9 @@ impl Difference {
                 tell(letter, &name);
             }
             if tree.directory(node).is_ok() {
-                self.left.push((node, whole(&name)));
+                self.left.push((node, From::Removed(0)));
             }
         }
-        deleted.iter().for_each(|name| tell(DELETED, name));
         Some(told)
     }
 }
@@ -134,6 +160,19 @@ mod tests {
         tree.rename((root, b"/one"), (root, b"/other"), 0, NOW).unwrap();
         assert_eq!(told(&mut tree), ["A /new", "A /new/file", "A /other", "C /usr/bin/tool", "D /large", "D /one"]);
         assert!(other.0.borrow().forgotten.len() > 2, "numbers are given back");
+    }
+
+    #[test]
+    fn many_names_are_told_in_parts_and_each_once() {
+        let mut tree = tree(&world(), Changes::Kept);
+        tree.note_own();
+        let root = tree.root();
+        find(&mut tree, b"/usr/bin").unwrap();
+        for number in 0..150 {
+            tree.make_directory(root, std::format!("/usr/{number:03}").as_bytes(), 0o755, NOW).unwrap();
+        }
+        let expected: Vec<String> = (0..150).map(|number| std::format!("A /usr/{number:03}")).collect();
+        assert_eq!(told(&mut tree), expected);
     }
 
     #[test]

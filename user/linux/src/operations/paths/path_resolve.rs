@@ -139,6 +139,9 @@ fn walk_by(walk: &mut Walk, follow: bool, rules: Rules) -> Result<(), Errno> {
                     return Err(ELOOP);
                 }
                 follow_link(walk, &next, rules)?;
+                if home.is_some() {
+                    check(look(walk.from, &walk.done)?.device)?;
+                }
             }
             Ok(status) if !is_last && status.mode & S_IFMT != S_IFDIR => return Err(ENOTDIR),
             Err(ENOENT) if is_last => walk.done = next,
