@@ -65,8 +65,9 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
     Ok(tally)
 }
 
-fn bytes() -> Vec<u8> {
-    (0..SIZE as u32).map(|number| (number % 251) as u8 ^ (number >> 12) as u8).collect()
+/// So many bytes that a guest fetches.
+pub fn bytes(size: usize) -> Vec<u8> {
+    (0..size as u32).map(|number| (number % 251) as u8 ^ (number >> 12) as u8).collect()
 }
 
 /// Runs a shell's script below these monitors.
@@ -102,8 +103,16 @@ fn are_joined(products: &Products) -> Outcome<Option<String>> {
     Ok((!is_right).then(|| format!("one: {}; the other: {}", describe(&one), describe(&other))))
 }
 
-/// Answers one request for a file.
-fn answer(stream: &mut TcpStream) -> std::io::Result<()> {
+/// Sum of what a guest has fetched to `/tmp/got`, as its shell makes it.
+pub const SUM: &str = "od -An -v -tu1 /tmp/got | awk '{ for (i = 1; i <= NF; i++) sum = (sum * 31 + $i) % 1000003 } END { print sum }'";
+
+/// Returns the sum that [`SUM`] prints of so many bytes.
+pub fn sum(size: usize) -> u64 {
+    bytes(size).iter().fold(0, |sum, byte| (sum * 31 + u64::from(*byte)) % 1_000_003)
+}
+
+/// Answers one request of HTTP with so many bytes.
+pub fn answer(stream: &mut TcpStream, size: usize) -> std::io::Result<()> {
     let mut asked = Vec::new();
     let mut part = [0; 1024];
     while !asked.ends_with(b"\r\n\r\n") {
@@ -113,23 +122,23 @@ fn answer(stream: &mut TcpStream) -> std::io::Result<()> {
         }
         asked.extend(&part[..count]);
     }
-    stream.write_all(format!("HTTP/1.0 200 OK\r\nContent-Length: {SIZE}\r\n\r\n").as_bytes())?;
-    stream.write_all(&bytes())
+    stream.write_all(format!("HTTP/1.0 200 OK\r\nContent-Length: {size}\r\n\r\n").as_bytes())?;
+    stream.write_all(&bytes(size))
 }
 
 fn fetches(products: &Products, stack: &str, cpus: u32) -> Outcome<Option<String>> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context(Class::Internal, || "cannot open a port".to_string())?;
     let port = listener.local_addr().context(Class::Internal, || "a port has no number".to_string())?.port();
-    let script = format!("wget -q -O /tmp/got http://10.0.2.2:{port}/file && wc -c </tmp/got && od -An -v -tu1 /tmp/got | awk '{{ for (i = 1; i <= NF; i++) sum = (sum * 31 + $i) % 1000003 }} END {{ print sum }}'");
+    let script = format!("wget -q -O /tmp/got http://10.0.2.2:{port}/file && wc -c </tmp/got && {SUM}");
     let network = NetworkArguments { net: Some(Kind::User), ..NetworkArguments::default() };
     let captured = std::thread::scope(|scope| {
-        scope.spawn(|| listener.accept().and_then(|(mut stream, _)| answer(&mut stream)));
+        scope.spawn(|| listener.accept().and_then(|(mut stream, _)| answer(&mut stream, SIZE)));
         let captured = guest(products, stack, &script, (cpus, &network));
         // Whoever still waits for a guest that never came is let go.
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, port));
         captured
     })?;
-    let sum = bytes().iter().fold(0u64, |sum, byte| (sum * 31 + u64::from(*byte)) % 1_000_003);
+    let sum = sum(SIZE);
     let is_right = captured.output == format!("{SIZE}\n{sum}\n").as_bytes() && matches!(captured.status, Ok(0));
     Ok((!is_right).then(|| describe(&captured)))
 }
@@ -183,7 +192,7 @@ fn is_guarded(products: &Products) -> Outcome<Option<String>> {
     );
     let network = NetworkArguments { net: Some(Kind::User), ..NetworkArguments::default() };
     let captured = std::thread::scope(|scope| {
-        scope.spawn(|| listener.accept().and_then(|(mut stream, _)| answer(&mut stream)));
+        scope.spawn(|| listener.accept().and_then(|(mut stream, _)| answer(&mut stream, SIZE)));
         let captured = guest(products, GUARDED, &script, (1, &network));
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, port));
         captured

@@ -291,6 +291,9 @@ impl Tree for Share {
     fn file_system(&mut self) -> Result<FileSystem, Errno> {
         let root = self.status(b"")?;
         let found = directory::file_system_status(self.root(), root.device, &mut [0; ABOUT][..]).map_err(refused)?;
+        if found.device != root.device || found.block_size == 0 {
+            return Err(FAILED);
+        }
         Ok(FileSystem {
             block_size: found.block_size,
             blocks: found.blocks,

@@ -279,7 +279,7 @@ impl Root {
     /// driver.
     pub fn replace_driver(&mut self, number: usize) -> Result<(), Errno> {
         let drive = self.drives.get(number).ok_or(Errno::ENODEV)?;
-        if drive.is_over || drive.mount.is_none() {
+        if drive.is_over || drive.mount.is_none() || self.status.is_some() {
             return Err(Errno::ENODEV);
         }
         self.stop_driver(number);

@@ -46,7 +46,8 @@ crate::protocol! {
     /// Tells of the file system whose files have this device number in their status, or else the
     /// next higher one: that number, the size of a block, and how many blocks, free blocks, files,
     /// and free files there are; and as text its kind, `ro` or `rw`, and where its outermost
-    /// directory is, with a space behind the first two. `ENODEV`: there is none.
+    /// directory is, with a space behind the first two. Blocks of 0 bytes: it cannot be asked for
+    /// its sizes. `ENODEV`: there is none.
     14 file_system_status(from: Number) -> (device: Number, block_size: Number, blocks: Number, free: Number, files: Number, files_free: Number; bytes about: Text);
     /// The absolute path of the directory. `ENAMETOOLONG`: it is longer than a path may be.
     15 path() -> (; bytes path: Path);

@@ -1,6 +1,5 @@
 //! A guest with a network card: what it fetches from this machine, and what a guard keeps from it.
 
-use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 
 use crate::boot::guest::Guest;
@@ -8,6 +7,7 @@ use crate::builds::Products;
 use crate::cli::{GuestArguments, MachineArguments};
 use crate::failure::{Class, Context, Outcome};
 use crate::network::{Kind, NetworkArguments};
+use crate::rings::networks::{SUM, answer, sum};
 use crate::rings::system::{describe, limits};
 use crate::rings::tally::TestCounts;
 use crate::run::{machine, with_network};
@@ -18,8 +18,6 @@ use crate::session::terminal::Facts;
 const NAME: &str = "a guest's connections are those of the environment, and a guard judges them";
 /// Bytes that the guest fetches.
 const SIZE: usize = 300_000;
-/// Sum of bytes, as a guest's shell makes it, too.
-const SUM: &str = "od -An -v -tu1 /tmp/got | awk '{ for (i = 1; i <= NF; i++) sum = (sum * 31 + $i) % 1000003 } END { print sum }'";
 
 /// Runs the case, if its name contains the filter.
 pub fn run(products: &Products, filter: &str, tally: &mut TestCounts) -> Outcome<()> {
@@ -27,24 +25,6 @@ pub fn run(products: &Products, filter: &str, tally: &mut TestCounts) -> Outcome
         tally.note(NAME, fault(products)?.as_deref());
     }
     Ok(())
-}
-
-fn bytes() -> Vec<u8> {
-    (0..SIZE as u32).map(|number| (number % 251) as u8 ^ (number >> 12) as u8).collect()
-}
-
-/// Answers one request of HTTP.
-fn answer(stream: &mut TcpStream) -> std::io::Result<()> {
-    let (mut asked, mut part) = (Vec::new(), [0; 1024]);
-    while !asked.ends_with(b"\r\n\r\n") {
-        let count = stream.read(&mut part)?;
-        if count == 0 {
-            break;
-        }
-        asked.extend(&part[..count]);
-    }
-    stream.write_all(format!("HTTP/1.0 200 OK\r\nContent-Length: {SIZE}\r\n\r\n").as_bytes())?;
-    stream.write_all(&bytes())
 }
 
 /// Address that the server of names tells for each name.
@@ -82,7 +62,7 @@ fn fault(products: &Products) -> Outcome<Option<String>> {
     let image = Scratch::write("boot-image", &Guest::compose(products, &guest, &Facts::PIPE)?.image)?;
     let machine = machine(products, &image, with_network(MachineArguments { takes_turns: true, ..MachineArguments::default() }, network));
     let captured = std::thread::scope(|scope| {
-        scope.spawn(|| listener.accept().and_then(|(mut stream, _)| answer(&mut stream)));
+        scope.spawn(|| listener.accept().and_then(|(mut stream, _)| answer(&mut stream, SIZE)));
         scope.spawn(|| name_all(&names));
         let captured = capture(&machine, limits(), b"");
         // Those who wait for a guest are let go.
@@ -90,7 +70,7 @@ fn fault(products: &Products) -> Outcome<Option<String>> {
         let _ = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|socket| socket.send_to(&[], (Ipv4Addr::LOCALHOST, names_port)));
         captured
     })?;
-    let sum = bytes().iter().fold(0u64, |sum, byte| (sum * 31 + u64::from(*byte)) % 1_000_003);
+    let sum = sum(SIZE);
     let expected = format!("lease of 10.0.2.15 obtained\n1 packets received\n{SIZE}\n{sum}\n192.0.2.7\nrefused\n");
     let is_right = String::from_utf8_lossy(&captured.output).replace('\r', "") == expected && matches!(captured.status, Ok(0));
     Ok((!is_right).then(|| describe(&captured)))

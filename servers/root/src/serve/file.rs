@@ -378,6 +378,8 @@ impl Server for Root {
         let file = self.file(request)?;
         file.check_read()?;
         self.files.tree.fill(file.node, 0, u64::MAX, false)?;
+        // It goes out in parts, and is not read again meanwhile.
+        self.files.tree.keep_content(file.node);
         let size = self.files.tree.content(file.node).map_err(|_| Errno::EINVAL)?.0.size();
         let node = file.node;
         if self.outgoing().items.len() >= MAX_ITEMS {

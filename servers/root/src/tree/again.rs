@@ -27,14 +27,16 @@ impl<S: Store> Tree<S> {
         self.take_again(mount, away.side, &found);
         let (mut directories, mut known) = (Vec::from([mount]), BTreeSet::new());
         while let Some(directory) = directories.pop() {
-            let names: Vec<(Vec<u8>, Key)> = self.directory(directory)?.entries().iter().map(|(name, entry)| (name.to_vec(), entry.node)).collect();
+            let Ok(body) = self.directory(directory) else { continue };
+            let names: Vec<(Vec<u8>, Key)> = body.entries().iter().map(|(name, entry)| (name.to_vec(), entry.node)).collect();
             for (name, key) in names {
-                if self.node(key)?.origin.is_none_or(|its| its.side != away.side) || self.sides.is_mount(key) {
+                let is_its = self.node(key).is_ok_and(|node| node.origin.is_some_and(|its| its.side == away.side));
+                if !is_its || self.sides.is_mount(key) {
                     continue;
                 }
                 if !self.find_by_name(directory, &name, key, &mut known)? {
                     self.drop_gone(directory, &name);
-                } else if known.contains(&key) && self.node(key)?.is_directory() {
+                } else if known.contains(&key) && self.directory(key).is_ok() {
                     directories.push(key);
                 }
             }
@@ -54,7 +56,9 @@ impl<S: Store> Tree<S> {
             Err(_) => return Ok(true),
         };
         let node = self.nodes.get(key).ok_or(Errno::EIO)?;
-        let is_same = found.inode == node.outside_inode && found.mode & format::MASK == node.kind();
+        // A link is read anew: it may have had another target.
+        let is_link = node.kind() == format::LINK;
+        let is_same = !is_link && found.inode == node.outside_inode && found.mode & format::MASK == node.kind();
         if is_same && known.insert(key) {
             self.take_again(key, parent.side, &found);
         } else {

@@ -87,3 +87,30 @@ fn another_volume_is_refused() {
     let at = mount(&tree);
     assert_eq!(tree.join_again(at, Box::new(second)), Err(Errno::ESTALE));
 }
+
+#[test]
+fn a_file_that_cannot_be_looked_at_keeps_no_other_from_going_on() {
+    let first = world();
+    let mut tree = tree(&first, Changes::Passed);
+    let large = open_file(&mut tree, b"/large", open::READ_WRITE).unwrap();
+    let tool = open_file(&mut tree, b"/usr/bin/tool", open::READ_WRITE).unwrap();
+    let second = successor(&first);
+    second.0.borrow_mut().refused.insert(b"large".to_vec(), Errno::EIO);
+    let at = mount(&tree);
+    tree.join_again(at, Box::new(second.clone())).unwrap();
+    assert_eq!(find(&mut tree, b"/usr/bin/tool"), Ok(tool));
+    let stale = tree.node(large).unwrap().origin.unwrap().id;
+    assert!(stale < STEP, "it has its old number, which leads to nothing");
+}
+
+#[test]
+fn a_link_is_read_anew() {
+    let first = world();
+    let mut tree = tree(&first, Changes::Passed);
+    assert!(find(&mut tree, b"/bin/tool").is_ok());
+    let second = successor(&first);
+    second.0.borrow_mut().files.values_mut().filter(|(_, bytes)| bytes == b"usr/bin").for_each(|(_, bytes)| *bytes = b"usr".to_vec());
+    let at = mount(&tree);
+    tree.join_again(at, Box::new(second)).unwrap();
+    assert!(find(&mut tree, b"/bin/tool").is_err() && find(&mut tree, b"/bin/bin/tool").is_ok());
+}

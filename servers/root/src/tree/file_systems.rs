@@ -1,7 +1,7 @@
 //! File systems, as `stat` and `df` tell them apart: the one in memory, and one for each other side
 //! that gets changes, or refuses them. What a side's changes are kept of is in memory, too.
 
-use super::node::Node;
+use super::node::{Node, NodeContent};
 use super::outside::Changes;
 use super::Tree;
 use crate::store::Store;
@@ -32,12 +32,14 @@ pub struct FileSystem {
 impl<S: Store> Tree<S> {
     /// Returns the number of the file system that a node is in.
     pub(super) fn file_system_of(&self, node: &Node) -> u64 {
-        let apart = node.origin.filter(|away| self.sides.of(*away).is_some_and(|outside| outside.changes != Changes::Kept));
+        // Devices, pipes and sockets of a side's directory are in memory, and seem to be there.
+        let parent = || node.parent.filter(|_| matches!(node.body, NodeContent::Special(_))).and_then(|parent| self.nodes.get(parent)?.origin);
+        let apart = node.origin.or_else(parent).filter(|away| self.sides.of(*away).is_some_and(|outside| outside.changes != Changes::Kept));
         apart.map_or(MEMORY, |away| SIDES + u64::from(away.side))
     }
 
     /// Returns the file system with this number, or that with the next higher one. One that cannot
-    /// be asked has no room.
+    /// be asked has blocks of no bytes.
     pub fn file_system(&mut self, from: u64) -> Option<FileSystem> {
         if from <= MEMORY {
             let is_around = self.nodes.get(self.root).is_some_and(|node| self.file_system_of(node) == MEMORY);
@@ -45,9 +47,16 @@ impl<S: Store> Tree<S> {
             let path: &[u8] = if is_around { b"/" } else { b"/tmp" };
             return Some(FileSystem { device: MEMORY, kind: b"tmpfs", is_read_only: false, path: path.to_vec(), capacity: None });
         }
-        let side = self.sides.next_apart(u8::try_from(from.saturating_sub(SIDES)).ok()?)?;
-        let mount: Key = self.sides.mount(side)?;
-        let path = self.path_of(mount).ok()?;
+        let mut first = u8::try_from(from.saturating_sub(SIDES)).ok()?;
+        let (side, mount, path) = loop {
+            let side = self.sides.next_apart(first)?;
+            let mount: Key = self.sides.mount(side)?;
+            match self.path_of(mount) {
+                Ok(path) => break (side, mount, path),
+                // Somebody has moved it so deep that it has no path.
+                Err(_) => first = side.checked_add(1)?,
+            }
+        };
         let outside = self.sides.of_mut(self.nodes.get(mount)?.origin?)?;
         let capacity = outside.origin.capacity().unwrap_or_default();
         Some(FileSystem { device: SIDES + u64::from(side), kind: outside.origin.kind(), is_read_only: outside.changes == Changes::Refused, path, capacity: Some(capacity) })
@@ -57,7 +66,8 @@ impl<S: Store> Tree<S> {
 #[cfg(test)]
 mod tests {
     use super::super::outside::Changes;
-    use super::super::outside_tests::{find, tree, world};
+    use super::super::format;
+    use super::super::outside_tests::{NOW, find, tree, world};
     use super::{MEMORY, SIDES};
 
     #[test]
@@ -65,6 +75,10 @@ mod tests {
         let mut tree = tree(&world(), Changes::Passed);
         let (usr, tmp) = (find(&mut tree, b"/usr").unwrap(), find(&mut tree, b"/tmp").unwrap());
         assert_eq!([usr, tmp].map(|key| tree.facts(key).unwrap().file_system), [SIDES, MEMORY]);
+        let root = tree.root();
+        tree.make_node(root, b"/usr/pipe", format::FIFO | 0o644, 0, NOW).unwrap();
+        let pipe = find(&mut tree, b"/usr/pipe").unwrap();
+        assert_eq!(tree.facts(pipe).unwrap().file_system, SIDES, "a pipe seems to be where its name is");
         let [memory, side] = [0, MEMORY + 1].map(|from| tree.file_system(from).unwrap());
         assert_eq!((memory.device, &memory.path[..], memory.capacity), (MEMORY, &b"/tmp"[..], None));
         assert_eq!((side.device, &side.path[..], side.capacity.map(|capacity| capacity.blocks)), (SIDES, &b"/"[..], Some(9)));

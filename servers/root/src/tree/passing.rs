@@ -355,24 +355,25 @@ impl<S: Store> Tree<S> {
     /// any. `EIO`: it may be lost. That is told once.
     pub fn sync(&mut self, key: Key) -> Result<(), Errno> {
         self.write_back(key, false)?;
+        let mut all = Ok(());
         if key == self.root() {
-            // Everything is below it.
+            // Everything is below it. What one side cannot do, others do.
             for mount in self.sides.mounts().to_vec() {
-                self.sync_there(mount)?;
+                all = all.and(self.sync_there(mount));
             }
         }
-        self.sync_there(key)
+        self.sync_there(key).and(all)?;
+        match core::mem::take(&mut self.node_mut(key)?.lasting) {
+            Lasting::Lost => Err(Errno::EIO),
+            _ => Ok(()),
+        }
     }
 
     fn sync_there(&mut self, key: Key) -> Result<(), Errno> {
         // What else there is cannot be opened.
         let is_file = matches!(self.node(key)?.body, NodeContent::File(_) | NodeContent::Directory(_));
         let Some((outside, id)) = self.passed(key).filter(|_| is_file) else { return Ok(()) };
-        outside.origin.sync(id)?;
-        match core::mem::take(&mut self.node_mut(key)?.lasting) {
-            Lasting::Lost => Err(Errno::EIO),
-            _ => Ok(()),
-        }
+        outside.origin.sync(id)
     }
 
     /// Something was written to a file, or a name in a directory has changed: nobody knows yet that

@@ -50,6 +50,14 @@ impl FileSystem {
         }
     }
 
+    /// Flags of its mount in `statfs`.
+    pub fn flags(&self) -> u64 {
+        const READ_ONLY: u64 = 1;
+        const VALID: u64 = 0x20;
+        const RELATIVE_TIMES: u64 = 0x1000;
+        VALID | RELATIVE_TIMES | if self.access == "ro" { READ_ONLY } else { 0 }
+    }
+
     /// Name of what it lies on.
     fn source(&self) -> &'static str {
         match self.kind.as_str() {
@@ -61,7 +69,7 @@ impl FileSystem {
 }
 
 /// All file systems, with their paths as the process sees them, in the form of these files.
-fn all(process: &mut Process) -> Vec<(FileSystem, String)> {
+fn all(process: &mut Process) -> Vec<(FileSystem, Vec<u8>)> {
     let (mut found, mut from) = (Vec::new(), 0);
     let Ok(files) = process.services.files() else { return found };
     while let Ok(next) = FileSystem::find(files, from) {
@@ -78,32 +86,36 @@ fn all(process: &mut Process) -> Vec<(FileSystem, String)> {
 }
 
 /// A path without the bytes that these files use between words.
-fn escaped(path: &[u8]) -> String {
+fn escaped(path: &[u8]) -> Vec<u8> {
     let byte = |byte: &u8| match byte {
-        b' ' | b'\t' | b'\n' | b'\\' => format!("\\{byte:03o}"),
-        byte => String::from(char::from(*byte)),
+        b' ' | b'\t' | b'\n' | b'\\' | b'#' => format!("\\{byte:03o}").into_bytes(),
+        byte => Vec::from([*byte]),
     };
-    if path.is_empty() { String::from("/") } else { path.iter().map(byte).collect() }
+    if path.is_empty() { Vec::from(b"/") } else { path.iter().flat_map(byte).collect() }
 }
 
 /// Text of `/proc/mounts`.
-pub fn mounts(process: &mut Process) -> String {
-    let line = |(found, path): (FileSystem, String)| format!("{} {path} {} {},relatime 0 0\n", found.source(), found.kind, found.access);
-    let lines: String = all(process).into_iter().map(line).collect();
-    lines + PROC
+pub fn mounts(process: &mut Process) -> Vec<u8> {
+    let line = |(found, path): (FileSystem, Vec<u8>)| {
+        let rest = format!(" {} {},relatime 0 0\n", found.kind, found.access);
+        [found.source().as_bytes(), b" ", &path, rest.as_bytes()].concat()
+    };
+    let lines = all(process).into_iter().flat_map(line);
+    lines.chain(PROC.bytes()).collect()
 }
 
 /// Text of `/proc/self/mountinfo`.
-pub fn mountinfo(process: &mut Process) -> String {
+pub fn mountinfo(process: &mut Process) -> Vec<u8> {
     let all = all(process);
-    let root = all.iter().rev().find(|(_, path)| path == "/").map_or(1, |(found, _)| found.sizes.device);
-    let line = |(found, path): (FileSystem, String)| {
+    let root = all.iter().rev().find(|(_, path)| path == b"/").map_or(1, |(found, _)| found.sizes.device);
+    let line = |(found, path): (FileSystem, Vec<u8>)| {
         let (device, kind, access, source) = (found.sizes.device, &found.kind, &found.access, found.source());
         let parent = if device == root { 0 } else { root };
-        format!("{device} {parent} 0:{device} / {path} {access},relatime - {kind} {source} {access}\n")
+        let (before, after) = (format!("{device} {parent} 0:{device} / "), format!(" {access},relatime - {kind} {source} {access}\n"));
+        [before.as_bytes(), &path, after.as_bytes()].concat()
     };
-    let lines: String = all.into_iter().map(line).collect();
-    format!("{lines}{PROC_NUMBER} {root} {PROC_INFO}")
+    let lines = all.into_iter().flat_map(line);
+    lines.chain(format!("{PROC_NUMBER} {root} {PROC_INFO}").into_bytes()).collect()
 }
 
 #[cfg(test)]
@@ -112,6 +124,6 @@ mod tests {
 
     #[test]
     fn a_path_has_no_blanks() {
-        assert_eq!([escaped(b"/a b\\c\nd"), escaped(b"")], ["/a\\040b\\134c\\012d", "/"]);
+        assert_eq!([escaped("/a b\\c\nd#\u{e4}".as_bytes()), escaped(b"")], ["/a\\040b\\134c\\012d\\043\u{e4}".as_bytes(), b"/"]);
     }
 }

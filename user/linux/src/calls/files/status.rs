@@ -1,6 +1,6 @@
 //! What a file is: the `stat` family, and what its file system has left.
 
-use crate::abi::errno::{Answer, EINVAL};
+use crate::abi::errno::{Answer, EINVAL, EIO};
 use crate::abi::file_flags::{AT_SYMLINK_NOFOLLOW, CURRENT};
 use crate::abi::registers::Frame;
 use crate::operations::file_systems::FileSystem;
@@ -105,9 +105,12 @@ fn write_statfs(process: &mut Process, device: u64, buffer: u64) -> Answer {
         Ok(found) if found.sizes.device == device => Ok(found),
         _ => FileSystem::find(files, 0),
     })?;
-    let (magic, sizes) = (found.magic(), found.sizes);
+    let (magic, flags, sizes) = (found.magic(), found.flags(), found.sizes);
+    if sizes.block_size == 0 {
+        return Err(EIO);
+    }
     let words =
-        [magic, sizes.block_size, sizes.blocks, sizes.free, sizes.free, sizes.files, sizes.files_free, device, LONGEST_NAME, sizes.block_size, 0, 0, 0, 0, 0];
+        [magic, sizes.block_size, sizes.blocks, sizes.free, sizes.free, sizes.files, sizes.files_free, device, LONGEST_NAME, sizes.block_size, flags, 0, 0, 0, 0];
     process.memory.write_words(buffer, &words)?;
     Ok(0)
 }
