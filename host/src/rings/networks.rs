@@ -65,7 +65,7 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
     Ok(tally)
 }
 
-/// So many bytes that a guest fetches.
+/// Returns so many bytes, for a guest to fetch.
 pub fn bytes(size: usize) -> Vec<u8> {
     (0..size as u32).map(|number| (number % 251) as u8 ^ (number >> 12) as u8).collect()
 }
