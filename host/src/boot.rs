@@ -18,5 +18,6 @@ mod packages;
 mod prefix;
 mod port_program;
 pub mod program;
+mod scripts;
 pub mod volumes;
 pub mod writer;

@@ -1,6 +1,6 @@
 //! The command line, as clap reads it.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -65,6 +65,17 @@ pub struct Cli {
     /// Subcommand.
     #[command(subcommand)]
     pub task: Task,
+}
+
+impl Cli {
+    /// Returns the subcommand that is nearest to a word that is none: a letter or a third of the
+    /// word is wrong at most.
+    pub fn near_subcommand(typed: &str) -> Option<String> {
+        let command = Cli::command();
+        let measured = command.get_subcommands().map(|one| (strsim::damerau_levenshtein(typed, one.get_name()), one.get_name()));
+        let (distance, near) = measured.min_by_key(|(distance, _)| *distance)?;
+        (typed.len() > 1 && distance <= (typed.len() / 3).max(1)).then(|| near.to_string())
+    }
 }
 
 /// The subcommands.
@@ -139,7 +150,7 @@ pub struct CompletionsArguments {
 /// Arguments of `man`.
 #[derive(Args, Debug)]
 pub struct ManArguments {
-    /// The folder to write to; it is made
+    /// The folder to write to, which has to be there
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
 }
@@ -412,7 +423,6 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn definition_is_consistent() {
@@ -457,6 +467,12 @@ mod tests {
             let parsed = Cli::try_parse_from([vec!["nacre".to_string()], words].concat());
             assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
         }
+    }
+
+    #[test]
+    fn a_mistyped_subcommand_finds_what_was_meant() {
+        let near = ["rn", "tset", "thwa", "xyzzy", "r"].map(Cli::near_subcommand);
+        assert_eq!(near.map(|near| near.unwrap_or_default()), ["run", "test", "thaw", "", ""]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use clap_complete::Shell;
 use nacre_manifest::{Choice, Manifest, Programs};
 
 use crate::cli::{Cli, CompletionsArguments, ManArguments};
-use crate::failure::{Class, Context, Outcome};
+use crate::failure::{Class, Context, Failure, Outcome};
 use crate::monitors::MONITORS;
 
 /// Prints the script for a shell.
@@ -33,8 +33,14 @@ fn completed() -> Command {
     Cli::command().mut_subcommand("run", |run| run.mut_arg("command", |program| program.value_parser(names)))
 }
 
-/// Writes `nacre.1`, a page for each subcommand, and one for each monitor.
+/// Writes `nacre.1`, a page for each subcommand, and one for each monitor. A folder that is not
+/// there is more likely a word that was meant otherwise, as in `nacre man run`.
 pub fn manual_pages(arguments: &ManArguments) -> Outcome<i32> {
+    if !arguments.folder.is_dir() {
+        let shown = arguments.folder.display();
+        let failure = Failure::new(Class::File, format!("there is no folder {shown} to write manual pages to"));
+        return Err(failure.remedy(format!("make it with `mkdir -p {shown}`; `nacre COMMAND --help` shows the help of one command")));
+    }
     write_pages(&arguments.folder).map(|()| 0)
 }
 
@@ -92,7 +98,11 @@ mod tests {
     #[test]
     fn every_subcommand_has_a_page_and_is_completed() {
         let folder = crate::scratch::Folder::new("man").unwrap();
-        manual_pages(&ManArguments { folder: folder.path().join("man1") }).unwrap();
+        let pages = ManArguments { folder: folder.path().join("man1") };
+        assert_eq!(manual_pages(&pages).unwrap_err().class, Class::File);
+        assert!(!pages.folder.exists());
+        fs::create_dir(&pages.folder).unwrap();
+        manual_pages(&pages).unwrap();
         let mut script = Vec::new();
         clap_complete::generate(clap_complete::Shell::Bash, &mut completed(), "nacre", &mut script);
         let script = String::from_utf8(script).unwrap();

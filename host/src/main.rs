@@ -34,8 +34,10 @@ mod store;
 mod toolchain;
 mod tree;
 
+use std::io::{self, Write};
+
 use clap::Parser;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use cli::{Cli, Task};
 use control::{diff, exec, fork, image, log, stats, tasks, trace};
@@ -44,20 +46,30 @@ use moving::{receive, send};
 use tree::Tree;
 
 fn main() {
-    let cli = Cli::try_parse().unwrap_or_else(|error| refuse_usage(&error));
     closed_output::watch();
+    let cli = Cli::try_parse().unwrap_or_else(|error| refuse_usage(&error));
     let status = perform(&cli).unwrap_or_else(|failure| {
         eprintln!("{failure}");
         failure.class.status()
     });
-    std::process::exit(status);
+    std::process::exit(closed_output::finish(status, Ok(())));
 }
 
 /// Clap's own status for a wrong command line would collide with a program's.
 fn refuse_usage(error: &clap::Error) -> ! {
-    let _ = error.print();
     let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    std::process::exit(if asked { 0 } else { Class::Usage.status() });
+    let status = if asked { 0 } else { Class::Usage.status() };
+    let written = error.print().and_then(|()| near_subcommand(error));
+    std::process::exit(if asked { closed_output::finish(status, written) } else { status });
+}
+
+/// Asks whether a subcommand was meant that is near to what was typed.
+fn near_subcommand(error: &clap::Error) -> io::Result<()> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return Ok(()) };
+    match Cli::near_subcommand(typed) {
+        Some(near) => writeln!(io::stderr(), "nacre: did you mean `nacre {near}`?"),
+        None => Ok(()),
+    }
 }
 
 fn perform(cli: &Cli) -> Outcome<i32> {

@@ -47,8 +47,8 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     check_image(&arguments.guest.command)?;
     let guest = GuestArguments { seed, root: directory.clone(), volumes: volumes.clone(), disks: disks.clone(), network: network.clone(), starts_here: true, memory: Some(arguments.machine.memory), outputs: left, ..arguments.guest.clone() };
     let guest = Guest::compose(products, &guest, &facts)?;
-    for path in &guest.outputs {
-        outputs.entry(path.clone()).or_insert(path.clone());
+    for (path, here) in &guest.outputs {
+        outputs.entry(path.clone()).or_insert(here.clone());
     }
     check_memory(guest.image.len() as u64, arguments.machine.memory)?;
     outputs.values().try_for_each(|path| check_output(path))?;

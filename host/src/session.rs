@@ -21,6 +21,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::closed_output;
 use crate::control::desk::Desk;
 use crate::failure::{Class, Context, Failure, Outcome};
 pub use event::Event;
@@ -198,9 +199,11 @@ impl Session {
             Event::InputEnded(count) => self.tell(&format!("eof {count}\n")),
             Event::Resize(facts) => self.tell(&format!("resize {} {}\n", facts.rows, facts.columns)),
             Event::Refused(message) => eprintln!("nacre: {message}"),
-            Event::OutputGone => {
+            Event::OutputGone(error) => {
                 self.drain();
-                return Ok(Some(128 + signal_hook::consts::SIGPIPE));
+                let is_closed = error.kind() == std::io::ErrorKind::BrokenPipe;
+                let (status, failure) = closed_output::ending(&error.to_string(), is_closed);
+                return failure.map_or(Ok(Some(status)), Err);
             }
             Event::Signal(signal) => {
                 self.drain();

@@ -254,3 +254,59 @@ fn a_terminal_has_a_name() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("/dev/console") && text.contains("24 80"), "{text}");
 }
+
+#[test]
+fn an_output_that_cannot_be_written_is_told() {
+    let place = place("full");
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for words in [&["run", "echo", "hi"][..], &["ps"], &["completions", "bash"], &["--help"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_nacre")).args(words).current_dir(&place).stdin(Stdio::null()).stdout(full()).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(119), "{words:?}: {errors}");
+        assert!(errors.contains("cannot write the output: No space left on device") && !errors.contains("panicked"), "{words:?}: {errors}");
+    }
+}
+
+#[test]
+fn errors_that_nobody_reads_are_no_panic() {
+    let (read, write) = std::io::pipe().unwrap();
+    drop(read);
+    let status = Command::new(env!("CARGO_BIN_EXE_nacre")).args(["run", "nonesuch"]).stdin(Stdio::null()).stderr(write).status().unwrap();
+    assert_eq!(status.code(), Some(141));
+}
+
+#[test]
+fn an_empty_input_is_that_of_dev_null() {
+    let place = place("null");
+    prints(&place, &["python3", "-c", "import os; print(os.lseek(0, 0, os.SEEK_CUR), os.fstat(0).st_rdev == os.stat('/dev/null').st_rdev, os.read(0, 9))"], "0 True b''\n");
+}
+
+#[test]
+fn files_of_options_are_relative_to_the_current_directory() {
+    let place = std::env::temp_dir().join(format!("nacre-options-{}", std::process::id()));
+    fs::create_dir_all(&place).unwrap();
+    fs::write(place.join("rules"), "allow *\n").unwrap();
+    for below in [&["--root-overlay", "/"][..], &[]] {
+        prints(&place, &[below, &["guard", "--policy", "rules", "--audit", "audit", "echo", "ok"]].concat(), "ok\n");
+        assert!(fs::metadata(place.join("audit")).unwrap().len() > 0, "{below:?}");
+        fs::remove_file(place.join("audit")).unwrap();
+    }
+    fs::remove_dir_all(&place).unwrap();
+}
+
+#[test]
+fn a_guard_names_the_program_and_the_rule() {
+    let place = place("guarded");
+    let (_, _, errors) = run(&place, &["guard", "--allow", "*", "--deny", "write /tmp/**", "sh", "-c", "/bin/mkdir /tmp/x; true"]);
+    assert!(errors.contains("mkdir ended with status 1") && errors.contains("the rule `deny write /tmp/**` forbids it") && !errors.contains("--allow"), "{errors}");
+    let (status, _, errors) = run(&place, &["guard", "--allow", "*", "--deny", "read etc", "true"]);
+    assert!(status == 125 && errors.contains("not an absolute path"), "{errors}");
+}
+
+#[test]
+fn a_disk_without_a_volume_is_told_with_a_remedy() {
+    let place = place("empty-disk");
+    fs::File::create(place.join("disk")).unwrap().set_len(8 << 20).unwrap();
+    let (status, _, errors) = run(&place, &["--disk", "disk", "true"]);
+    assert!(status != 0 && errors.contains("disk cannot be used: ") && errors.contains("mkfs.ext4"), "{errors}");
+}

@@ -74,6 +74,13 @@ fn a_file_that_is_no_program() {
 }
 
 #[test]
+fn a_script_without_its_interpreter() {
+    let script = program("script", b"#!/nonexistent/python -u\nprint(1)\n");
+    refused(&[&script], 126, &[&format!("{script}: bad interpreter: there is no program /nonexistent/python")]);
+    refused(&["trace", &script], 126, &["bad interpreter"]);
+}
+
+#[test]
 fn a_program_that_is_cut_off() {
     let bytes = busybox();
     for size in [4, 63, 100, bytes.len() / 2] {

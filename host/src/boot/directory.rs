@@ -17,6 +17,8 @@ pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:
 
 /// Folders that are the guest's own: what the directory has of these names is hidden.
 const OWN: [(&str, u32); 5] = [("/dev", 0o755), ("/proc", 0o555), ("/run", 0o755), ("/sys", 0o555), ("/tmp", 0o1777)];
+/// That of them in which a guest can have any directory.
+const OWN_FILES: &str = "/tmp";
 
 /// Fate of what a guest changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +121,13 @@ impl Directory {
     /// The place in it of a directory of this machine.
     pub fn place_of(&self, here: &Path) -> PathBuf {
         let below = self.inside(here).map(|inside| Path::new("/").join(inside));
-        below.filter(|place| !OWN.iter().any(|(own, _)| place.starts_with(own))).unwrap_or_else(|| PathBuf::from("/"))
+        let is_hidden = |place: &PathBuf| !Directory::is_own(place) && OWN.iter().any(|(own, _)| place.starts_with(own));
+        below.filter(|place| !is_hidden(place)).unwrap_or_else(|| PathBuf::from("/"))
+    }
+
+    /// Returns true if a directory of the guest's is in its own files instead of this machine's.
+    pub fn is_own(place: &Path) -> bool {
+        place.starts_with(OWN_FILES)
     }
 
     /// Returns the file of this machine to which a path of the guest's leads, links followed as the
@@ -216,6 +224,10 @@ mod tests {
         let (folder, directory) = directory();
         assert_eq!(directory.place_of(&folder.path().join("usr")), Path::new("/usr"));
         assert_eq!(directory.place_of(Path::new("/")), Path::new("/"));
+        let whole = Directory::open(Path::new("/"), Changes::Kept).unwrap();
+        assert_eq!(whole.place_of(folder.path()), fs::canonicalize(folder.path()).unwrap());
+        assert_eq!(whole.place_of(Path::new("/proc/self")), Path::new("/"));
+        assert!(Directory::is_own(Path::new("/tmp/a")) && !Directory::is_own(Path::new("/tmpa")));
     }
 
     #[test]

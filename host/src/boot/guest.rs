@@ -1,7 +1,7 @@
 //! Composes a guest: busybox and its applets, monitors, a few files that programs expect, and
 //! additions of the command line.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
@@ -44,8 +44,8 @@ const FOLDERS: [&str; 22] = [
 pub struct Guest {
     /// The boot image.
     pub image: Vec<u8>,
-    /// Files that the guest may hand out.
-    pub outputs: BTreeSet<PathBuf>,
+    /// Files that the guest may hand out, with their paths here.
+    pub outputs: BTreeMap<PathBuf, PathBuf>,
     /// Name of the command's first word.
     pub name: String,
     /// Name of the program inside all monitors, for messages.
@@ -138,7 +138,14 @@ fn add_directory(files: &mut Files, arguments: &GuestArguments, here: &Path) {
     let volume = volumes::place_of(&arguments.volumes, here);
     let place = match &arguments.root {
         _ if volume.is_some() => volume.unwrap_or_default(),
-        Some(root) => root.place_of(here),
+        Some(root) => {
+            let place = root.place_of(here);
+            if directory::Directory::is_own(&place) && !files.contains(&place) {
+                // The guest has its own instead of this machine's.
+                files.add_directory(&place, 0o755);
+            }
+            place
+        }
         None if files.contains(here) => here.to_path_buf(),
         None => return,
     };

@@ -1,7 +1,7 @@
 //! Reads `PROGRAM ARGS` as a stack: monitors, their options, and the program at the end; finds each
 //! in the guest or on this machine.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -15,6 +15,7 @@ use super::data;
 use super::directory::Directory;
 use super::hint;
 use super::kernel;
+use super::scripts;
 use super::volumes::{self, Program, Volume};
 use super::{libraries, links};
 use crate::failure::{Class, Context, Failure, Outcome, suggestion};
@@ -36,9 +37,9 @@ struct Named {
 pub struct Stack {
     /// The command as the guest gets it.
     pub words: Vec<OsString>,
-    /// Absolute paths of the files that monitors were asked to write: the only ones that a guest
-    /// may hand out.
-    pub outputs: BTreeSet<PathBuf>,
+    /// Absolute paths in the guest of the files that monitors were asked to write, with their paths
+    /// here. A guest may hand out no others.
+    pub outputs: BTreeMap<PathBuf, PathBuf>,
     /// Kernel that the host brings for a machine in it.
     pub needs_kernel: Option<kernel::Kind>,
     /// Index of the program inside all monitors, if it is clear which that is.
@@ -63,7 +64,7 @@ const NETWORK: &str = "network";
 impl Stack {
     /// Puts the folders in which monitors write files into `files`, and those that lead to them.
     pub fn add_output_folders(&self, files: &mut Files) {
-        for folder in self.outputs.iter().filter_map(|path| path.parent()) {
+        for folder in self.outputs.keys().filter_map(|path| path.parent()) {
             if !files.contains(folder) {
                 files.add_directory(folder, 0o755);
             }
@@ -108,6 +109,12 @@ pub struct Scope<'a> {
 }
 
 impl Scope<'_> {
+    /// Returns the guest's current directory.
+    fn start(&self) -> PathBuf {
+        let inside = || self.root.map_or(self.directory.to_path_buf(), |root| root.place_of(self.directory));
+        volumes::place_of(self.volumes, self.directory).unwrap_or_else(inside)
+    }
+
     fn is_own(&self, name: &str) -> bool {
         self.monitors.contains(name) || self.natives.contains(name)
     }
@@ -145,10 +152,12 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
             }
         };
     }
-    stack.outputs = named.outputs.iter().map(|path| absolute(scope.directory, path)).collect();
-    for path in named.inputs.iter().map(|path| absolute(scope.directory, path)) {
-        if !files.contains(&path) && path.is_file() {
-            files.add_from_host(&path, &path)?;
+    let start = scope.start();
+    let paths = |path: &PathBuf| (absolute(&start, path), absolute(scope.directory, path));
+    stack.outputs = named.outputs.iter().map(paths).collect();
+    for (path, here) in named.inputs.iter().map(paths) {
+        if !files.contains(&path) && !volumes::have(scope.volumes, &path) && here.is_file() {
+            files.add_from_host(&here, &path)?;
         }
     }
     if stack.words.is_empty() {
@@ -295,7 +304,10 @@ fn add_program_at(host: &Path, path: &Path, files: &mut Files, depth: usize) -> 
     let real = links::add(files, host)?;
     files.take_over(path, GUEST_PATH);
     match bytes.strip_prefix(b"#!") {
-        Some(line) => add_interpreter(line, files, depth)?,
+        Some(line) => {
+            scripts::check(host, line, |path| files.contains(path) || is_executable(path))?;
+            add_interpreter(line, files, depth)?;
+        }
         None => libraries::add(files, &real, &bytes)?,
     }
     data::add(files, host)
@@ -374,7 +386,7 @@ mod tests {
 
     fn outputs(words: &[&str]) -> Vec<String> {
         let (stack, _) = resolve_words(words).unwrap();
-        stack.outputs.iter().map(|path| path.display().to_string().trim_start_matches('/').to_string()).collect()
+        stack.outputs.keys().map(|path| path.display().to_string().trim_start_matches('/').to_string()).collect()
     }
 
     #[test]

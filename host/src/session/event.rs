@@ -12,8 +12,8 @@ pub enum Event {
     Exit(i32),
     /// The guest takes input from now on.
     Ready,
-    /// Standard output has no reader any more.
-    OutputGone,
+    /// Standard output cannot be written, or has no reader any more.
+    OutputGone(std::io::Error),
     /// Ctrl-] was typed.
     Leave,
     /// The input ended after so many bytes.

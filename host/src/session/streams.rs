@@ -47,10 +47,9 @@ pub fn carry_output(line: UnixStream, mut output: Sink, events: Sender<Event>) {
     thread::spawn(move || {
         read_line(line, COLLECT, |bytes| {
             let written = output.write_all(bytes).and_then(|()| output.flush());
-            if written.is_err() {
-                let _ = events.send(Event::OutputGone);
-            }
-            written.is_ok()
+            let is_written = written.is_ok();
+            written.err().into_iter().for_each(|error| drop(events.send(Event::OutputGone(error))));
+            is_written
         });
         let _ = events.send(Event::LineEnded);
     });

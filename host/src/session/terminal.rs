@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
 
-use rustix::fs::fstat;
+use rustix::fs::{FileType, fstat, major, minor};
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::{InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
@@ -20,16 +20,18 @@ pub struct Facts {
     pub is_terminal: bool,
     /// Set if output and errors are one file, so that their order is seen.
     pub is_one_output: bool,
+    /// Set if the input is this machine's /dev/null.
+    pub is_null: bool,
 }
 
 impl Facts {
     /// Facts of a pipe, which is no terminal.
-    pub const PIPE: Facts = Facts { rows: 24, columns: 80, is_terminal: false, is_one_output: false };
+    pub const PIPE: Facts = Facts { rows: 24, columns: 80, is_terminal: false, is_one_output: false, is_null: false };
 
     /// The facts of this process's terminal.
     pub fn current() -> Facts {
         let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        let facts = Facts { is_terminal, is_one_output: is_one_file(stdout(), stderr()), ..Facts::PIPE };
+        let facts = Facts { is_terminal, is_one_output: is_one_file(stdout(), stderr()), is_null: is_null(stdin()), ..Facts::PIPE };
         match tcgetwinsize(stdout()) {
             Ok(size) if is_terminal && size.ws_row > 0 && size.ws_col > 0 => {
                 Facts { rows: size.ws_row, columns: size.ws_col, ..facts }
@@ -45,9 +47,20 @@ fn is_one_file(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
     identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
+/// Returns true if a descriptor is of /dev/null.
+fn is_null(file: BorrowedFd<'_>) -> bool {
+    const NULL: (u32, u32) = (1, 3);
+    let device = fstat(file).ok().filter(|status| FileType::from_raw_mode(status.st_mode) == FileType::CharacterDevice);
+    device.is_some_and(|status| (major(status.st_rdev), minor(status.st_rdev)) == NULL)
+}
+
 impl fmt::Display for Facts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if self.is_terminal { "tty" } else { "pipe" };
+        let kind = match self {
+            Facts { is_terminal: true, .. } => "tty",
+            Facts { is_null: true, .. } => "null",
+            _ => "pipe",
+        };
         let errors = if self.is_one_output { "one" } else { "apart" };
         writeln!(formatter, "{} {} {kind} {errors}", self.rows, self.columns)
     }
@@ -148,6 +161,7 @@ mod tests {
     #[test]
     fn facts_are_one_line() {
         assert_eq!(Facts::PIPE.to_string(), "24 80 pipe apart\n");
-        assert_eq!(Facts { rows: 50, columns: 120, is_terminal: true, is_one_output: true }.to_string(), "50 120 tty one\n");
+        assert_eq!(Facts { rows: 50, columns: 120, is_terminal: true, is_one_output: true, is_null: true }.to_string(), "50 120 tty one\n");
+        assert_eq!(Facts { is_null: true, ..Facts::PIPE }.to_string(), "24 80 null apart\n");
     }
 }

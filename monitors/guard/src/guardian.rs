@@ -11,6 +11,7 @@ use crate::processes::Processes;
 use crate::reach::{self, Made};
 use crate::network;
 use crate::subject::{CHANNELS, CHANNELS_OUTSIDE, Kind, MEMORY, NETWORK, PARENT, SEGMENT, Subject, Tag, UNNAMED, tag};
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -56,10 +57,36 @@ pub struct Guardian {
     pub processes: Lock<Processes>,
     /// Address of the machine outside, if there is a network.
     pub own_address: Lock<Option<[u8; 4]>>,
-    /// The call that was denied last, and its subject.
-    pub denied: Lock<Option<(u32, Vec<u8>)>>,
+    /// The call that was denied last.
+    pub denied: Lock<Option<Denied>>,
+    /// Names of the child's processes that became other programs, by the numbers of the ports of
+    /// their parent.
+    pub names: Lock<BTreeMap<u64, String>>,
     /// Number of calls that were denied.
     pub refused: AtomicU64,
+}
+
+/// A call that was denied.
+pub struct Denied {
+    label: u32,
+    subject: Vec<u8>,
+    /// Number of the rule that denies it; `None`: no rule allows it.
+    rule: Option<usize>,
+}
+
+/// Maximum number of processes whose names are known.
+const MAX_NAMES: usize = 1024;
+/// Maximum length of a process's name.
+const MAX_NAME: usize = 64;
+
+/// Returns the name of a process of which its manager is told this: a name, or a name and the words
+/// of the command, with zeros between them.
+fn process_name(said: &[u8]) -> String {
+    let mut words = said.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    let name = words.next().unwrap_or_default();
+    let path = words.next().unwrap_or(name);
+    let base = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    lossy(&base[..base.len().min(MAX_NAME)])
 }
 
 /// Part of a request that is kept until its answer comes.
@@ -115,21 +142,34 @@ impl Guardian {
     }
 
     /// Remembers a call that is denied, for [`Guardian::explain`].
-    fn deny(&self, label: u32, subject: &[u8]) -> Errno {
+    fn deny(&self, label: u32, subject: &[u8], rule: Option<usize>) -> Errno {
         self.refused.fetch_add(1, Ordering::Relaxed);
-        *self.denied.lock() = Some((label, subject.to_vec()));
+        *self.denied.lock() = Some(Denied { label, subject: subject.to_vec(), rule });
         Errno::EACCES
     }
 
-    /// Says, when the program ends without success, what it was denied last. A denied program often
-    /// has no stream on which to say so itself.
-    fn explain(&self, status: u64) {
+    /// Notes the name of the process whose parent has the port of this number.
+    fn name_process(&self, number: u64, said: &[u8]) {
+        let mut names = self.names.lock();
+        if names.len() < MAX_NAMES || names.contains_key(&number) {
+            names.insert(number, process_name(said));
+        }
+    }
+
+    /// Says, when the process whose parent has the port of this number ends without success, what
+    /// was denied last. A denied program often has no stream on which to say so itself.
+    fn explain(&self, number: u64, status: u64) {
+        let name = self.names.lock().remove(&number);
         if status == 0 {
             return;
         }
-        if let Some((label, subject)) = self.denied.lock().take() {
-            let (name, call, rule) = (&self.name, call_name(label), rule_for(label, &subject));
-            complain("guard", &format!("{name} ended with status {status} after {call} on {} was denied; --allow {rule} would allow it", lossy(&subject)));
+        if let Some(Denied { label, subject, rule }) = self.denied.lock().take() {
+            let (name, call, on) = (name.as_ref().unwrap_or(&self.name), call_name(label), lossy(&subject));
+            let reason = match rule {
+                Some(rule) => format!("the rule `{}` forbids it", self.policy.rule(rule)),
+                None => format!("--allow {} would allow it", rule_for(label, &subject)),
+            };
+            complain("guard", &format!("{name} ended with status {status} after {call} on {on} was denied; {reason}"));
         }
     }
 
@@ -211,9 +251,12 @@ impl Guardian {
         self.note(&message, letter.label, &case.subject, &verdict, false);
         let asked = Asked { label: letter.label, words, subject: case.subject, outward: false, is_strange, _names: names };
         if is_end {
-            self.explain(words[0]);
+            self.explain(letter.seen.number, words[0]);
         }
-        if verdict.decision.allowed { Ok(asked) } else { Err(self.deny(verdict.needs.unwrap_or(asked.label), &asked.subject)) }
+        if is_parent && matches!(letter.label, process::name_set::LABEL | process::renew::LABEL) {
+            self.name_process(letter.seen.number, &letter.bytes());
+        }
+        if verdict.decision.allowed { Ok(asked) } else { Err(self.deny(verdict.needs.unwrap_or(asked.label), &asked.subject, verdict.decision.rule)) }
     }
 
     /// Hands out a port of this type as it is, if all that can be asked there is allowed; else one
@@ -352,13 +395,13 @@ impl Interposer for Guardian {
         let is_strange = is_network && network::reaches_others(subject, label);
         let name = if is_strange { network::STRANGE } else { reached.unwrap_or(&subject.name) };
         if label == parent::exit::LABEL && is_parent {
-            self.explain(words[0]);
+            self.explain(seen.number, words[0]);
             return Ok(());
         }
         let also = reach::needs(subject, label, words, false).iter().map(|need| (need.label.unwrap_or(label), need.subject.unwrap_or(&subject.name)));
         match core::iter::once((label, name)).chain(also).find(|(label, name)| !self.policy.decide(*label, name).allowed) {
             None => Ok(()),
-            Some((label, name)) => Err(self.deny(label, name)),
+            Some((label, name)) => Err(self.deny(label, name, self.policy.decide(label, name).rule)),
         }
     }
 

@@ -81,7 +81,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
         let advice = "most programs need --allow console --allow memory, and --allow 'read /**' to read files";
         complain(NAME, &format!("no rule allows anything, so {} can do nothing; {advice}", stage::name(options.command)));
     }
-    let guardian = Guardian { policy, audit: audit(options, &services, arguments)?, name: stage::name(options.command), made: Lock::default(), processes: Lock::default(), own_address: Lock::default(), denied: Lock::default(), refused: Default::default() };
+    let guardian = Guardian { policy, audit: audit(options, &services, arguments)?, name: stage::name(options.command), made: Lock::default(), processes: Lock::default(), own_address: Lock::default(), denied: Lock::default(), names: Lock::default(), refused: Default::default() };
     stage::run(guardian, tag(PARENT, Kind::Parent), services, options.command, arguments)
 }
 

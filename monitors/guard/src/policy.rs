@@ -68,6 +68,17 @@ impl Default for Policy {
     }
 }
 
+/// Groups whose patterns are of paths alone.
+const GROUPS_OF_PATHS: [&str; 3] = ["read", "write", "terminals"];
+/// Starts of the names of objects that have no path.
+const NAMES: [&str; 2] = ["stream:", "channels"];
+
+/// Returns true if a pattern is meant for a path, and no path is like it, since all begin with a
+/// slash.
+fn is_relative(what: &str, pattern: &str) -> bool {
+    GROUPS_OF_PATHS.contains(&what) && !pattern.starts_with(['/', '*', '?']) && pattern != "unnamed" && !NAMES.iter().any(|name| pattern.starts_with(name))
+}
+
 /// A question after the call or group whose name is nearest to `what`.
 fn nearest_rule(what: &str) -> String {
     let operations = PROTOCOLS.iter().flat_map(|protocol| protocol.operations);
@@ -97,6 +108,9 @@ impl Policy {
             Some((what, pattern)) => (what, Some(pattern.trim_start())),
             None => (text.trim(), None),
         };
+        if let Some(pattern) = pattern.filter(|pattern| is_relative(what, pattern)) {
+            return Err(format!("{pattern:?} is not an absolute path; write '{what} /{pattern}', or '{what} **/{pattern}' for any directory"));
+        }
         let rule = self.rules.len();
         self.rules.push(format!("{} {}", if allows { "allow" } else { "deny" }, text.trim()));
         match groups::find(what) {
@@ -276,6 +290,9 @@ mod tests {
         assert!(wrong("allow clock /x").contains("takes no pattern"));
         assert!(wrong("allow").contains("line 1"));
         assert!(wrong("allow file.reed").contains("neither"));
+        assert!(wrong("allow read etc/passwd").contains("write 'read /etc/passwd'"));
+        assert!(wrong("deny write ./x").contains("not an absolute path"));
+        assert!(Policy::default().add_file("allow read **/x\nallow read stream:*\nallow connect tcp 10.0.2.2:80").is_ok());
     }
 
     #[test]

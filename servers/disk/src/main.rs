@@ -18,7 +18,7 @@ use device::Device;
 use hands::Hands;
 use nacre_abi::message::NO_REFERENCES;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_ext4::{Options, Volume};
+use nacre_ext4::{MountError, Options, Volume};
 use nacre_machine_9p::{Server, Time};
 use nacre_machine_virtio::FileServer;
 use nacre_nest::clock::Clock;
@@ -53,7 +53,10 @@ fn mount(hands: &mut Hands, is_read_only: bool, clock: Clock) -> Result<Volume<D
         Time { seconds: now / SECOND, nanoseconds: now % SECOND }
     };
     let options = Options { read_only: is_read_only, cache: store::CACHE, clock: Box::new(time) };
-    Volume::mount(Device { block, clock }, options).map_err(|error| error.to_string())
+    Volume::mount(Device { block, clock }, options).map_err(|error| match error {
+        MountError::NotExt4 => format!("{error}; make one there with mkfs.ext4"),
+        _ => error.to_string(),
+    })
 }
 
 /// Server with its part of the memory.
@@ -122,7 +125,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     store::take().map_err(|errno| format!("has no memory: {errno}"))?;
     let clock = Clock::find().map_err(|errno| format!("cannot find the clock: {errno}"))?;
     let mut hands = Hands::take()?;
-    let volume = mount(&mut hands, is_read_only, clock)?;
+    let volume = mount(&mut hands, is_read_only, clock).map_err(|why| format!("cannot be used: {why}"))?;
     if let (Some(why), false) = (volume.read_only(), is_read_only) {
         say(arguments, &format!("is only read: {why}"));
     }

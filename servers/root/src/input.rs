@@ -29,13 +29,14 @@ pub enum Input {
 }
 
 impl Input {
-    /// Decodes the text of `/etc/nacre/terminal` (`rows columns tty|pipe one|apart`).
+    /// Decodes the text of `/etc/nacre/terminal` (`rows columns tty|pipe|null one|apart`).
     pub fn from_facts(facts: &[u8]) -> Input {
         let mut words = facts.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
         let rows = words.next().and_then(number).unwrap_or(24);
         let columns = words.next().and_then(number).unwrap_or(80);
         match words.next() {
             Some(b"tty") => Input::Terminal(Terminal::new(rows as u16, columns as u16)),
+            Some(b"null") => Input::Pipe(Pipe { end: Some(0), ..Pipe::default() }),
             _ => Input::Pipe(Pipe::default()),
         }
     }
@@ -43,6 +44,11 @@ impl Input {
     /// Returns true if the same text says that errors go where output goes, in one order.
     pub fn is_one_output(facts: &[u8]) -> bool {
         facts.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).nth(3) == Some(b"one")
+    }
+
+    /// Returns true if the same text says that the input is /dev/null.
+    pub fn is_null(facts: &[u8]) -> bool {
+        facts.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).nth(2) == Some(b"null")
     }
 
     /// The terminal, if it is one.
@@ -234,6 +240,13 @@ mod tests {
         assert!(input.is_readable() && !input.is_ended());
         assert_eq!(input.read(9), b"\r");
         assert!(input.is_readable() && input.is_ended() && echo.is_empty());
+    }
+
+    #[test]
+    fn an_input_without_bytes_is_over_at_once() {
+        let input = Input::from_facts(b"24 80 null apart\n");
+        assert!(input.is_readable() && input.is_ended());
+        assert!(Input::is_null(b"24 80 null apart\n") && !Input::is_null(b"24 80 pipe apart\n"));
     }
 
     #[test]

@@ -40,10 +40,25 @@ pub const DEVICES: &[(&[u8], u64, u32)] = &[
 /// The device of a debugger, on machines that have its line.
 pub const DEBUGGER: (&[u8], u64, u32) = (b"/dev/gdb", device::FOURTH_LINE, 0o600);
 
-/// Returns the paths of the streams that a program starts with. On a terminal, input and output are
-/// the console, so that a program finds the terminal's name.
-pub fn streams(has_terminal: bool) -> [&'static [u8]; 3] {
-    if has_terminal { [b"/dev/console", b"/dev/console", b"/dev/stderr"] } else { [b"/dev/stdin", b"/dev/stdout", b"/dev/stderr"] }
+/// Streams that a program starts with.
+#[derive(Clone, Copy, Debug)]
+pub struct Streams {
+    /// Set if input and output are a terminal.
+    pub has_terminal: bool,
+    /// Paths of the devices.
+    pub paths: [&'static [u8]; 3],
+}
+
+/// Returns the streams that a program starts with. On a terminal, input and output are the console,
+/// so that a program finds the terminal's name. With `has_no_input` the input is that of the
+/// device without any.
+pub fn streams(has_terminal: bool, has_no_input: bool) -> Streams {
+    let paths: [&[u8]; 3] = match (has_terminal, has_no_input) {
+        (true, _) => [b"/dev/console", b"/dev/console", b"/dev/stderr"],
+        (false, true) => [b"/dev/null", b"/dev/stdout", b"/dev/stderr"],
+        (false, false) => [b"/dev/stdin", b"/dev/stdout", b"/dev/stderr"],
+    };
+    Streams { has_terminal, paths }
 }
 
 /// Returns the number of the device that is a port to the host.

@@ -11,7 +11,7 @@ use crate::locks::{Holder, Locks};
 use crate::network_card::NetworkCard;
 use crate::notices::{Notices, event};
 use crate::objects::{Kind, Objects};
-use crate::open_file::{OpenFile, streams};
+use crate::open_file::{OpenFile, Streams};
 use crate::pools::Pools;
 use crate::random::Random;
 use crate::starving::Hunger;
@@ -103,14 +103,13 @@ pub struct Standing {
 
 impl Standing {
     /// Adds them to `objects`.
-    pub fn new(objects: &mut Objects, files: &mut Files, pool: Key, (has_terminal, has_commands, has_card): (bool, bool, bool)) -> Result<Standing, Errno> {
-        let account = objects.accounts.outermost();
+    pub fn new(objects: &mut Objects, files: &mut Files, pool: Key, (streams, has_commands, has_card): (Streams, bool, bool)) -> Result<Standing, Errno> {
+        let (account, Streams { has_terminal, paths }) = (objects.accounts.outermost(), streams);
         let mut stand = |path: &[u8], flags| {
             let file = open_file(files, path, flags, has_terminal)?;
             objects.add(Kind::File(file), true, account)
         };
         let (input, output) = if has_terminal { (open::READ_WRITE, open::READ_WRITE) } else { (0, open::WRITE_ONLY) };
-        let paths = streams(has_terminal);
         let streams = [stand(paths[0], input)?, stand(paths[1], output)?, stand(paths[2], output)?];
         let files = stand(b"/", open::DIRECTORY)?;
         // Segments and pools are counted apart: whoever takes all of them leaves others their

@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn whoever_makes_work_for_the_scheduler_gets_less() {
         let mut policy = weights(&[1, 1]);
-        [0, 1].map(|client| policy.add(client));
+        (0..2).for_each(|client| policy.add(client));
         let mut got = [0_u64; 2];
         for _ in 0..3000 {
             let client = policy.pick(&|_| true).expect("a client");

@@ -1,6 +1,6 @@
 //! Descriptors themselves: duplicated, closed, asked, and pipes made.
 
-use crate::abi::errno::{Answer, EBADF, EINVAL, Errno};
+use crate::abi::errno::{Answer, EAGAIN, EBADF, EINVAL, Errno};
 use crate::abi::file_flags::{self, CHANGEABLE, O_ASYNC, O_CLOEXEC, O_DIRECT, O_NONBLOCK};
 use crate::abi::registers::Frame;
 use crate::calls::files::file_locks::{self, Doing, lock_part};
@@ -23,6 +23,8 @@ const F_SETLKW: u32 = 7;
 const F_OFD_GETLK: u32 = 36;
 const F_OFD_SETLK: u32 = 37;
 const F_OFD_SETLKW: u32 = 38;
+const F_SETLEASE: u32 = 1024;
+const F_GETLEASE: u32 = 1025;
 const F_DUPFD_CLOEXEC: u32 = 1030;
 const F_ADD_SEALS: u32 = 1033;
 const F_GET_SEALS: u32 = 1034;
@@ -170,8 +172,19 @@ pub fn fcntl(process: &mut Process, frame: &mut Frame) -> Answer {
         F_SETOWN | F_GETOWN | F_SETSIG | F_GETSIG | F_SETOWN_EX | F_GETOWN_EX => file_signals::fcntl(process, &file, command as u32, argument),
         F_SETPIPE_SZ => pipe_size(&file, argument),
         F_GETPIPE_SZ => pipe_size(&file, 0),
+        F_SETLEASE => set_lease(&file, argument),
+        F_GETLEASE => Ok(UNLOCK),
         _ => Err(EINVAL),
     }
+}
+
+/// Kind of a lease that gives the lease up, and the last of all kinds.
+const UNLOCK: u64 = 2;
+
+/// Refuses a lease as Linux does of a file that others have open: there are none here. `EAGAIN`
+/// also tells who gives up a lease that it has none.
+fn set_lease(file: &OpenFile, kind: u64) -> Answer {
+    if file.is_regular() && kind & 0xffff_ffff <= UNLOCK { Err(EAGAIN) } else { Err(EINVAL) }
 }
 
 /// Returns the capacity of a pipe, after setting it to `size` bytes if that is not 0.
