@@ -17,7 +17,7 @@ pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:
 
 /// Folders that are the guest's own: what the directory has of these names is hidden.
 const OWN: [(&str, u32); 5] = [("/dev", 0o755), ("/proc", 0o555), ("/run", 0o755), ("/sys", 0o555), ("/tmp", 0o1777)];
-/// That of them in which a guest can have any directory.
+/// Folder of the guest's own in which it can have any directory.
 const OWN_FILES: &str = "/tmp";
 
 /// Fate of what a guest changes.
