@@ -170,6 +170,8 @@ pub const GROUPS: &[Group] = &[
             FILES,
             any("directory.open"),
             any("directory.share"),
+            any("directory.limit"),
+            any("directory.charge"),
             any("directory.status_at"),
             any("directory.read_link"),
             any("directory.find"),

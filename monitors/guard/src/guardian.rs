@@ -4,6 +4,7 @@ use crate::manifest::MANIFEST;
 use crate::audit::{Audit, Entry};
 use crate::access_request::{ACCESS, Asking, AccessRequest};
 use crate::claims::{self, Claimant};
+use crate::limits::Charge;
 use crate::closure::{self, Proof};
 use crate::peer::{PATIENCE, Peer};
 use crate::policy::{Decision, Policy, rule_for};
@@ -47,6 +48,8 @@ const MAX_COMMAND: usize = 2048;
 pub struct Guardian {
     /// The policy.
     pub policy: Policy,
+    /// Directory of the child's files, if those are bounded.
+    pub charge: Option<Charge>,
     /// Destination of decisions.
     pub audit: Option<Audit>,
     /// Name of the program, in messages about it.
@@ -95,6 +98,8 @@ pub struct Asked {
     /// The first words of the request.
     words: [u64; 2],
     subject: Vec<u8>,
+    /// First object that came with the request.
+    given: Tag,
     /// Set if the request came from outside, for the child.
     outward: bool,
     /// Set if the request went to a server that may be anybody.
@@ -243,13 +248,14 @@ impl Guardian {
                 return Err(errno);
             }
         };
+        let given = letter.tags().first().cloned().flatten().flatten();
         let mut verdict = self.judge(&case, letter.label);
         // Without an end there would be no way to be rid of a child.
         let is_parent = letter.seen.tag.as_deref().is_some_and(|subject| subject.kind == Kind::Parent);
         let is_end = is_parent && letter.label == parent::exit::LABEL;
         verdict.decision.allowed |= is_end;
         self.note(&message, letter.label, &case.subject, &verdict, false);
-        let asked = Asked { label: letter.label, words, subject: case.subject, outward: false, is_strange, _names: names };
+        let asked = Asked { label: letter.label, words, subject: case.subject, given, outward: false, is_strange, _names: names };
         if is_end {
             self.explain(letter.seen.number, words[0]);
         }
@@ -290,6 +296,7 @@ impl Guardian {
 
     fn service(&self, asked: &Asked, reference: Reference) -> ReferenceRule<Tag, Proof> {
         match &asked.subject[..] {
+            b"files" if self.charge.as_ref().is_some_and(|charge| charge.give(reference).is_err()) => UNKNOWN,
             b"files" => self.pass(asked, (Type::Directory, b"/", Kind::Directory), |_| false),
             b"memory" | b"objects" => self.pool(asked, reference),
             b"clock" => self.pass_all(asked, Type::Clock, b"clock"),
@@ -322,13 +329,30 @@ impl Guardian {
         self.pass(asked, (Type::Terminal, &asked.subject, Kind::Plain), cannot)
     }
 
+    /// An open file that is charged to another account. It is what it was before.
+    fn charged(&self, asked: &Asked) -> ReferenceRule<Tag, Proof> {
+        match asked.given.as_deref() {
+            Some(given) if given.kind == Kind::Directory => self.pass(asked, (Type::Directory, &given.name, Kind::Directory), |_| false),
+            Some(given) => self.pass_all(asked, Type::Terminal, &given.name),
+            None => UNKNOWN,
+        }
+    }
+
     /// An object that somebody left at its giver. It is what its own status says, whatever its
     /// operation usually brings.
     fn found(&self, asked: &Asked, of: Type, reference: Reference) -> ReferenceRule<Tag, Proof> {
         let is_stream = asked.label == parent::stream::LABEL;
+        let is_charged = match self.charge.as_ref().map(|charge| charge.take(reference)) {
+            None => None,
+            Some(Ok(is_charged)) => Some(is_charged),
+            Some(Err(_)) => return UNKNOWN,
+        };
         let mut server = Peer::new(reference, asked.is_strange || !is_stream);
         let Ok(kind) = server.kind() else { return UNKNOWN };
         match kind {
+            // Nobody counts what is done there.
+            S_IFDIR | S_IFREG if is_charged == Some(false) => UNKNOWN,
+            S_IFCHR if is_stream && is_charged == Some(true) => self.pass_all(asked, Type::Terminal, &asked.subject),
             S_IFDIR => match server.path() {
                 Ok(path) => self.pass(asked, (Type::Directory, &path, Kind::Directory), |_| false),
                 Err(_) => UNKNOWN,
@@ -337,7 +361,7 @@ impl Guardian {
             // end.
             S_IFREG if is_stream => self.pass_all(asked, Type::Queue, &asked.subject),
             S_IFCHR | S_IFIFO | S_IFSOCK if is_stream => self.pass_all(asked, Type::End, &asked.subject),
-            S_IFREG if of == Type::Unnamed => self.pass_all(asked, Type::Unnamed, UNNAMED),
+            S_IFREG if of == Type::Unnamed || is_charged == Some(true) => self.pass_all(asked, Type::Unnamed, UNNAMED),
             // It is no proxy, so it is of others.
             S_IFIFO | S_IFSOCK => self.pass_all(asked, Type::End, CHANNELS_OUTSIDE),
             _ => UNKNOWN,
@@ -347,6 +371,7 @@ impl Guardian {
     /// An object that the asked server made.
     fn made(&self, asked: &Asked, of: Type, reply: &Received) -> ReferenceRule<Tag, Proof> {
         match of {
+            Type::Opened if asked.label == directory::charge::LABEL => self.charged(asked),
             Type::Opened => self.opened(asked, reply.words[0]),
             Type::Directory => self.pass(asked, (of, &asked.subject, Kind::Directory), |_| false),
             Type::Segment | Type::Hold => self.pass_all(asked, of, SEGMENT),
@@ -427,7 +452,7 @@ impl Interposer for Guardian {
 
     fn request(&self, letter: &mut InterposedRequest<'_, Tag>) -> Result<Asked, Errno> {
         if letter.seen.outward {
-            return Ok(Asked { label: letter.label, words: [0; 2], subject: Vec::new(), outward: true, is_strange: true, _names: None });
+            return Ok(Asked { label: letter.label, words: [0; 2], subject: Vec::new(), given: None, outward: true, is_strange: true, _names: None });
         }
         self.ask(letter)
     }

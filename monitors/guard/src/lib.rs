@@ -10,6 +10,7 @@ pub mod claims;
 pub mod closure;
 pub mod groups;
 pub mod guardian;
+pub mod limits;
 pub mod manifest;
 pub mod network;
 pub mod options;

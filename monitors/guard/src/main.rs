@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_guard::audit::Audit;
 use nacre_guard::guardian::Guardian;
+use nacre_guard::limits::Limits;
 use nacre_guard::manifest::MANIFEST;
 use nacre_guard::options::{self, Options, Source};
 use nacre_guard::policy::Policy;
@@ -76,13 +77,18 @@ fn audit(options: &Options<'_>, services: &Services, arguments: &Arguments) -> R
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
-    let policy = policy(options, &services, arguments)?;
+    let mut limits = Limits::default();
+    options.limits.iter().try_for_each(|limit| limits.add(limit)).map_err(|why| format!("--limit: {why}"))?;
+    let mut policy = policy(options, &services, arguments)?;
     if policy.is_empty() {
         let advice = "most programs need --allow console --allow memory, and --allow 'read /**' to read files";
         complain(NAME, &format!("no rule allows anything, so {} can do nothing; {advice}", stage::name(options.command)));
     }
-    let guardian = Guardian { policy, audit: audit(options, &services, arguments)?, name: stage::name(options.command), made: Lock::default(), processes: Lock::default(), own_address: Lock::default(), denied: Lock::default(), names: Lock::default(), refused: Default::default() };
-    stage::run(guardian, tag(PARENT, Kind::Parent), services, options.command, arguments)
+    let charge = limits.directory(services.files())?;
+    policy.charges_files = charge.is_some();
+    let guardian = Guardian { policy, charge, audit: audit(options, &services, arguments)?, name: stage::name(options.command), made: Lock::default(), processes: Lock::default(), own_address: Lock::default(), denied: Lock::default(), names: Lock::default(), refused: Default::default() };
+    let pool = if limits.memory.is_some() { Services::own_pool } else { Services::pool_for_child };
+    stage::run_with(guardian, tag(PARENT, Kind::Parent), limits.services(services)?, pool, options.command, arguments)
 }
 
 fn guard(arguments: &Arguments) -> i32 {

@@ -3,7 +3,7 @@
 use crate::coloured::Colouring;
 use crate::accounts::{Accounts, cost};
 use crate::memory::{self, Segment};
-use crate::open_file::OpenFile;
+use crate::open_file::{FileOperations, OpenFile};
 use crate::promises::Promise;
 use crate::sources::Source;
 use crate::table::{Key, Table};
@@ -51,6 +51,8 @@ pub enum Kind {
     Promise(Key, Promise),
     /// An open file.
     File(OpenFile),
+    /// An open file of which another account pays for what is asked here. It keeps the file open.
+    Charged(Key, OwnedReference),
     /// A file's contents as memory: who holds it keeps the file.
     View(View),
     /// Port of the faults of a view of a file; the flag is set if the view can be written through.
@@ -76,7 +78,7 @@ impl Kind {
             Kind::Driver(_) => [parent::NUMBER, driver::NUMBER].contains(&protocol),
             Kind::Pool(_) | Kind::SharedPool(..) => protocol == nacre_proto::memory::NUMBER,
             Kind::Segment(..) | Kind::Promise(..) | Kind::Coloured(_) | Kind::View(_) => protocol == segment::NUMBER,
-            Kind::File(_) | Kind::Source(_) => [file::NUMBER, terminal::NUMBER, directory::NUMBER].contains(&protocol),
+            Kind::File(_) | Kind::Charged(..) | Kind::Source(_) => [file::NUMBER, terminal::NUMBER, directory::NUMBER].contains(&protocol),
             Kind::Keeper | Kind::DriverKeeper(_) | Kind::Lines | Kind::Faults(..) | Kind::Owner(_) | Kind::Running(_) => false,
         }
     }
@@ -134,9 +136,10 @@ impl Objects {
     /// once.
     pub fn add(&mut self, kind: Kind, stays: bool, account: Key) -> Result<Key, Errno> {
         self.table.reserve()?;
-        if memory::available() < ROOM || self.accounts.charge(account, cost::OBJECT).is_err() {
+        if memory::available() < ROOM {
             return Err(Errno::ENFILE);
         }
+        self.accounts.add_object(account)?;
         let key = self.table.insert(Object { kind, stays, account, charged: cost::OBJECT, port: None });
         match OwnedPort::new(key.to_word(), self.set.handle()) {
             Ok(port) => {
@@ -207,7 +210,7 @@ impl Objects {
     /// Takes an object out; its port is destroyed with it.
     pub fn remove(&mut self, key: Key) -> Option<Object> {
         let object = self.table.remove(key)?;
-        self.accounts.refund(object.account, object.charged);
+        self.accounts.remove_object(object.account, object.charged);
         Some(object)
     }
 
@@ -223,9 +226,18 @@ impl Objects {
         (self.port(key)?.address() == revealed.address).then_some(key)
     }
 
-    /// The open file behind a port's word; `EINVAL` if it is something else.
+    /// The object that is the open file itself, of one that another account pays for.
+    fn opened(&self, word: u64) -> Key {
+        let key = Key::from_word(word);
+        match self.table.get(key).map(|object| &object.kind) {
+            Some(Kind::Charged(opened, _)) => *opened,
+            _ => key,
+        }
+    }
+
+    /// The open file behind a port's word; `ENOSYS` if it is something else.
     pub fn file(&self, word: u64) -> Result<&OpenFile, Errno> {
-        match self.table.get(Key::from_word(word)).map(|object| &object.kind) {
+        match self.table.get(self.opened(word)).map(|object| &object.kind) {
             Some(Kind::File(file)) => Ok(file),
             _ => Err(Errno::ENOSYS),
         }
@@ -233,9 +245,23 @@ impl Objects {
 
     /// Returns the open file of a word, to be changed.
     pub fn file_mut(&mut self, word: u64) -> Result<&mut OpenFile, Errno> {
-        match self.table.get_mut(Key::from_word(word)).map(|object| &mut object.kind) {
+        let key = self.opened(word);
+        match self.table.get_mut(key).map(|object| &mut object.kind) {
             Some(Kind::File(file)) => Ok(file),
             _ => Err(Errno::ENOSYS),
         }
+    }
+
+    /// Gives an open file out once more, for `account` to pay for what is asked there. `EXDEV`: the
+    /// reference leads to no such file. A port to the host, or a debugger's line, charges its waits
+    /// to whoever opened it.
+    pub fn charge_file(&mut self, reference: Reference, account: Key) -> Result<(Key, OwnedReference), Errno> {
+        let opened = self.find(reference).map(|key| self.opened(key.to_word())).ok_or(Errno::EXDEV)?;
+        let file = *self.file(opened.to_word()).map_err(|_| Errno::EXDEV)?;
+        if matches!(file.operations, FileOperations::HostPort(_) | FileOperations::Debugger) {
+            return Err(Errno::EXDEV);
+        }
+        let kept = self.reference(opened)?;
+        Ok((file.node, self.give(Kind::Charged(opened, kept), account)?))
     }
 }

@@ -188,6 +188,10 @@ impl Store for Ram {
         self.payers.give_name(payer, length);
     }
 
+    fn spend(&mut self, bytes: u64) -> bool {
+        self.payers.spend(bytes)
+    }
+
     fn has_room(&self) -> bool {
         memory::available() > ROOM
     }

@@ -168,6 +168,10 @@ impl Root {
                 }
                 self.files.tree.closed(file.node);
             }
+            Some(Kind::Charged(opened, _kept)) => {
+                let node = self.objects.file(opened.to_word()).map(|file| file.node).ok();
+                self.unlock_all(Holder::File(key), node);
+            }
             Some(Kind::Running(node)) => {
                 self.files.tree.stop_running(node);
                 self.files.tree.closed(node);

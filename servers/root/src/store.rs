@@ -39,6 +39,9 @@ pub trait Store {
     fn move_name(&mut self, length: usize) -> u64;
     /// A name has gone, for which `payer` paid.
     fn give_name(&mut self, payer: u64, length: usize);
+    /// Counts bytes that leave for another server's files, for good, for whoever pays now. False:
+    /// that one may not write so many.
+    fn spend(&mut self, bytes: u64) -> bool;
     /// Returns true if the server itself has memory for a client's records: names and open files.
     fn has_room(&self) -> bool;
 }
@@ -135,6 +138,10 @@ pub mod fake {
 
         fn give_name(&mut self, payer: u64, length: usize) {
             self.payers.0.give_name(payer, length);
+        }
+
+        fn spend(&mut self, bytes: u64) -> bool {
+            self.payers.0.spend(bytes)
         }
 
         fn has_room(&self) -> bool {

@@ -306,6 +306,9 @@ impl<S: Store> Tree<S> {
             return Err(Errno::EPERM);
         }
         let NodeContent::File(content) = &mut node.body else { return Err(Errno::EINVAL) };
+        if is_passed && !self.store.spend(bytes.len() as u64) {
+            return Err(Errno::ENOSPC);
+        }
         let count = if is_passed { self.pass_write(key, offset, bytes)? } else { content.write(&mut self.store, offset, bytes)? };
         self.touch(key, now);
         if self.happened.is_wanted {

@@ -126,6 +126,25 @@ impl Services {
         self.is_paged.get_or_insert_with(|| is_paged(pool)).then_some(pool)
     }
 
+    /// Returns true if a manager of processes is around us.
+    pub fn has_manager(&self) -> bool {
+        self.world.is_some()
+    }
+
+    /// Services whose memory is a pool of at most `limit` bytes, made out of ours.
+    pub fn limited(&self, limit: u64) -> Result<Services, Errno> {
+        let most = self.limit_of_child().ok_or(Errno::ENOMEM)?.min(limit);
+        let pool = memory::pool_create(self.memory(), most)?.pool;
+        Ok(Services::new(OwnedReference::copy_of(self.files(), REFERENCE_USE)?, pool))
+    }
+
+    /// Gives all of our pool to a child; see [`Services::limited`].
+    pub fn own_pool(&self, flags: u64) -> Option<ChildPool> {
+        let own = OwnedReference::copy_of(self.memory(), REFERENCE_USE).ok()?;
+        let shared = memory::share(own.handle(), flags).ok()?.pool;
+        Some(ChildPool { own, shared })
+    }
+
     /// Bytes that a child may have, so that we keep what we need ourselves.
     fn limit_of_child(&self) -> Option<u64> {
         let status = self.status().ok()?;

@@ -74,4 +74,16 @@ crate::protocol! {
     /// begins with a zero is still of the server's root, as the answers of `path` and `find` are.
     /// It keeps nobody in who has other directories. `ENOTDIR`.
     22 root(; bytes path: Path) -> (; references directory: Own(Directory));
+    /// Returns the same directory as `share` does, with bounds for its account and all accounts
+    /// inside it. At most `objects` are open at once: files, directories, watchers, counters, views
+    /// and holds of files that run. Locks, waits and watches take 4,096 bytes for each of these at
+    /// most. Contents and names of files take at most `storage` bytes. What is written to files
+    /// that lie outside this server's memory, as on a disk, counts for good. All ones: no bound.
+    /// `ENFILE`: nothing is left for an account. Later on, `ENFILE` and `ENOSPC` tell of a bound.
+    23 limit(objects: Number, storage: Number) -> (; references directory: Own(Directory));
+    /// Returns an open file once more, with its mode. Whatever is asked there counts on the account
+    /// of this directory: files that are opened through it, contents, locks. The position is the
+    /// one of the open file, and locks are its own. `EXDEV`: the reference leads to no open file of
+    /// this server's that can be counted so.
+    24 charge(; references opened: Peer(Any)) -> (mode: Mode; references file: Own(Opened));
 }

@@ -86,8 +86,7 @@ impl Root {
     }
 
     fn pay_as(&mut self, account: Key) {
-        let accounts = self.objects.accounts.chain(account).map(Key::to_word);
-        self.files.tree.store_mut().payers.now.set(accounts);
+        self.files.tree.store_mut().payers.now.set(self.objects.accounts.payers(account));
     }
 
     /// Lets a client wait for a chore.

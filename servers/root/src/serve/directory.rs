@@ -1,6 +1,7 @@
 //! Protocol `directory`.
 
 use super::file::status_bytes;
+use crate::accounts::Bounds;
 use crate::chores::{AfterCut, Chore};
 use crate::notices::event;
 use crate::objects::Kind;
@@ -63,10 +64,8 @@ impl Root {
     /// reference leads to a file, from which no path starts.
     fn other_place(&self, reference: Reference) -> Result<Start, Errno> {
         let key = self.objects.find(reference).ok_or(Errno::EXDEV)?;
-        match self.objects.get(key).map(|object| &object.kind) {
-            Some(Kind::File(file)) => self.files.tree.directory(file.node).map(|_| Start { at: file.node, root: file.root }),
-            _ => Err(Errno::EXDEV),
-        }
+        let file = self.objects.file(key.to_word()).map_err(|_| Errno::EXDEV)?;
+        self.files.tree.directory(file.node).map(|_| Start { at: file.node, root: file.root })
     }
 
     /// Returns true if a regular file is not empty, and can be.
@@ -108,6 +107,17 @@ impl Root {
             self.files.tree.closed(place.at);
         }
         Ok(given?.file)
+    }
+
+    /// Gives a directory out with an account of its own.
+    fn share_within(&mut self, request: &Request<'_>, bounds: Bounds) -> Result<Given, Errno> {
+        let start = self.start(request)?;
+        let account = self.objects.accounts.open_within(self.objects.account(request.word()), bounds)?;
+        let given = self.give_again(request, account, start);
+        if given.is_err() {
+            self.objects.accounts.refund(account, 0);
+        }
+        given
     }
 }
 
@@ -299,13 +309,19 @@ impl Server for Root {
     }
 
     fn share(&mut self, request: &mut Request<'_>) -> HandlerResult<directory::share::Output> {
-        let start = self.start(request)?;
-        let account = self.objects.accounts.open(self.objects.account(request.word()))?;
-        let given = self.give_again(request, account, start);
-        if given.is_err() {
-            self.objects.accounts.refund(account, 0);
-        }
-        directory::share::Output { directory: given? }.now()
+        directory::share::Output { directory: self.share_within(request, Bounds::NONE)? }.now()
+    }
+
+    fn limit(&mut self, request: &mut Request<'_>, objects: u64, storage: u64) -> HandlerResult<directory::limit::Output> {
+        let accounts = &self.objects.accounts;
+        self.files.tree.store_mut().payers.forget_spent(|account| accounts.is_open(account));
+        directory::limit::Output { directory: self.share_within(request, Bounds { objects, storage })? }.now()
+    }
+
+    fn charge(&mut self, request: &mut Request<'_>, opened: Reference) -> HandlerResult<directory::charge::Output> {
+        self.start(request)?;
+        let (node, file) = self.objects.charge_file(opened, self.objects.account(request.word()))?;
+        directory::charge::Output { mode: self.files.tree.node(node)?.mode.into(), file: file.into() }.now()
     }
 
     fn root(&mut self, request: &mut Request<'_>, path: &[u8]) -> HandlerResult<directory::root::Output> {

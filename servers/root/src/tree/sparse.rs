@@ -56,6 +56,10 @@ impl<S: Store> Tree<S> {
             NodeContent::File(content) => {
                 let piece = content.page(&mut self.store, offset, writable)?;
                 if writable && is_passed {
+                    // What is written to the page is written to the other side later on.
+                    if !self.store.spend(piece.2) {
+                        return None;
+                    }
                     content.note_shared(piece.0, piece.2);
                 }
                 Some(piece)

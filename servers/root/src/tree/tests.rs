@@ -179,7 +179,7 @@ fn a_marked_path_follows_no_link() {
 fn whoever_gives_names_pays_for_them_until_they_go() {
     let mut tree = tree();
     let root = tree.root();
-    tree.store_mut().payers.0.now.set([7].into_iter());
+    tree.store_mut().payers.0.now.set([(7, u64::MAX)].into_iter());
     let make = |tree: &mut Tree<Fake>, path: &[u8]| tree.make_node(root, path, 0o600, 0, NOW);
     make(&mut tree, b"/one").unwrap();
     tree.link((root, b"/one"), (root, b"/two"), false, NOW).unwrap();
@@ -187,7 +187,7 @@ fn whoever_gives_names_pays_for_them_until_they_go() {
     assert_eq!(make(&mut tree, b"/one"), Err(Errno::EEXIST));
     let three = tree.store().payers.0.names();
     // Another one gives one of them a longer name, over another one.
-    tree.store_mut().payers.0.now.set([8].into_iter());
+    tree.store_mut().payers.0.now.set([(8, u64::MAX)].into_iter());
     tree.rename((root, b"/one"), (root, b"/three/longer"), 0, NOW).unwrap();
     assert!(tree.store().payers.0.names() > three);
     tree.make_link(root, b"/one", b"/four", NOW).unwrap();

@@ -1,0 +1,108 @@
+//! Limits: how much the child may take of what it shares with others.
+//!
+//! The guard counts nothing itself. It asks the servers for accounts with bounds, and the child
+//! reaches them through these alone: memory through a pool, files through a directory. A file that
+//! somebody outside has opened is charged to that directory before the child gets it. So whoever
+//! makes the kernel's calls itself, or hands references around, is bounded as well.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_nest::Services;
+use nacre_nest::command::{lossy, number, size};
+use nacre_proto::{Errno, directory};
+use nacre_sys::{OwnedReference, Reference};
+
+/// No bound, as servers read it.
+const NONE: u64 = u64::MAX;
+
+/// Limits of a command line; none where it names none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of memory, with that for kernel objects.
+    pub memory: Option<u64>,
+    /// Open files and other objects of the file server.
+    pub files: Option<u64>,
+    /// Bytes of contents and names of files.
+    pub storage: Option<u64>,
+}
+
+impl Limits {
+    /// Adds a limit, `KIND=N`. Of two limits of a kind the smaller one holds.
+    pub fn add(&mut self, text: &[u8]) -> Result<(), String> {
+        let is_sign = |byte: &u8| *byte == b'=';
+        let Some(sign) = text.iter().position(is_sign) else { return Err(format!("{} is no limit: KIND=N is", lossy(text))) };
+        let (kind, value) = (&text[..sign], &text[sign + 1..]);
+        let (place, amount) = match kind {
+            b"memory" => (&mut self.memory, size(value)),
+            b"files" => (&mut self.files, number(value).filter(|count| *count > 0)),
+            b"storage" => (&mut self.storage, size(value)),
+            _ => return Err(format!("there is no limit of {}: there are memory, files and storage", lossy(kind))),
+        };
+        let amount = amount.ok_or_else(|| format!("{} is no amount of {}", lossy(value), lossy(kind)))?;
+        *place = Some(place.map_or(amount, |before| before.min(amount)));
+        Ok(())
+    }
+
+    /// Returns services whose memory has the limit, for the child.
+    pub fn services(&self, services: Services) -> Result<Services, String> {
+        let Some(memory) = self.memory else { return Ok(services) };
+        if services.has_manager() {
+            // The manager outside pays for each process that the child makes.
+            return Err("memory cannot be limited below `process`; it can be around it: guard --limit memory=SIZE ... process PROGRAM".to_string());
+        }
+        services.limited(memory).map_err(|errno| format!("cannot limit memory: {errno}"))
+    }
+
+    /// Returns the directory through which the child finds files, if those are bounded.
+    pub fn directory(&self, files: Reference) -> Result<Option<Charge>, String> {
+        if self.files.is_none() && self.storage.is_none() {
+            return Ok(None);
+        }
+        let limited = directory::limit(files, self.files.unwrap_or(NONE), self.storage.unwrap_or(NONE));
+        limited.map(|reply| Some(Charge(reply.directory))).map_err(|errno| format!("the file server cannot limit files and storage: {errno}"))
+    }
+}
+
+/// A directory whose account has bounds.
+pub struct Charge(OwnedReference);
+
+impl Charge {
+    /// Puts the directory in place of another one, whose reference is in this slot.
+    pub fn give(&self, slot: Reference) -> Result<(), Errno> {
+        put(&self.0, slot)
+    }
+
+    /// Has an open file of somebody outside counted on the account. False: its server is another
+    /// one.
+    pub fn take(&self, slot: Reference) -> Result<bool, Errno> {
+        let Ok(reply) = directory::charge(self.0.handle(), slot) else { return Ok(false) };
+        put(&reply.file, slot).map(|()| true)
+    }
+}
+
+/// Puts a copy of a reference in place of the one in this slot.
+fn put(reference: &OwnedReference, slot: Reference) -> Result<(), Errno> {
+    slot.destroy()?;
+    Ok(reference.handle().reference(Reference::create(slot.address())?, REFERENCE_USE)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(texts: &[&str]) -> Result<Limits, String> {
+        let mut limits = Limits::default();
+        texts.iter().try_for_each(|text| limits.add(text.as_bytes()))?;
+        Ok(limits)
+    }
+
+    #[test]
+    fn limits_are_read() {
+        assert_eq!(limits(&["memory=64M", "files=100", "storage=4096"]), Ok(Limits { memory: Some(64 << 20), files: Some(100), storage: Some(4096) }));
+        assert_eq!(limits(&["files=9", "files=7", "files=8"]).unwrap().files, Some(7));
+        for text in ["", "memory", "memory=", "memory=0", "memory=-1", "files=1K", "files=0", "storage=x", "processes=4", "=4"] {
+            assert!(limits(&[text]).is_err(), "{text}");
+        }
+    }
+}
