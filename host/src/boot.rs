@@ -11,6 +11,7 @@ pub mod guest;
 mod hint;
 pub mod initramfs;
 pub mod kernel;
+pub mod limits;
 mod libraries;
 mod links;
 mod modules;

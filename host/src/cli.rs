@@ -184,6 +184,10 @@ pub struct GuestArguments {
     /// names `process` is run as it stands)
     #[arg(long)]
     pub bare: bool,
+    /// Let all that runs take so much and no more: memory=SIZE, files=N that are open, storage=SIZE
+    /// of files' contents and names. May be given several times
+    #[arg(long = "limit", value_name = "KIND=N", value_parser = crate::boot::limits::parse)]
+    pub limits: Vec<String>,
     /// Start the program in the current directory of this machine, if the guest has it
     #[arg(skip)]
     pub starts_here: bool,
@@ -332,13 +336,16 @@ pub struct NewMachine {
     pub files: Vec<String>,
     #[command(flatten)]
     pub network: NetworkArguments,
+    /// Let all that goes on take so much and no more, as with `run`
+    #[arg(long = "limit", value_name = "KIND=N", value_parser = crate::boot::limits::parse)]
+    pub limits: Vec<String>,
 }
 
 impl NewMachine {
     /// The run of `checkpoint` that goes on with an image.
     fn thaw(&self, image: &Path) -> RunArguments {
         let command = ["checkpoint".into(), "--thaw".into(), image.as_os_str().to_os_string()];
-        let guest = GuestArguments { files: self.files.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
+        let guest = GuestArguments { files: self.files.clone(), limits: self.limits.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
         RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, directory: RootArguments::default(), volumes: VolumeArguments::default(), disks: DiskArguments::default(), network: self.network.clone(), guest }
     }
 }

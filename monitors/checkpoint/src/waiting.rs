@@ -322,6 +322,8 @@ fn source_of(place: Option<&[u8]>, asked: &Asked<'_>) -> Source {
         (directory::share::LABEL, Some(place)) => Source::File(place.to_vec(), 0),
         (directory::root::LABEL, _) => Source::Other("another root directory"),
         (UNNAMED, _) => Source::Unnamed,
+        (directory::limit::LABEL, _) => Source::Other("files with limits"),
+        (directory::charge::LABEL, _) => Source::Other("a file that is charged to others"),
         (directory::counter::LABEL, _) => Source::Other("a counter"),
         (directory::watcher::LABEL, _) => Source::Other("a watcher of files"),
         (file::lock_owner::LABEL, _) => Source::Other("an owner of locks"),

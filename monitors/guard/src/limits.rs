@@ -13,7 +13,7 @@ use nacre_nest::command::{lossy, number, size};
 use nacre_proto::{Errno, directory};
 use nacre_sys::{OwnedReference, Reference};
 
-/// No bound, as servers read it.
+/// Amount that servers read as unbounded.
 const NONE: u64 = u64::MAX;
 
 /// Limits of a command line; none where it names none.

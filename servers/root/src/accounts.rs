@@ -40,7 +40,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// No bounds.
+    /// Bounds that allow everything.
     pub const NONE: Bounds = Bounds { objects: u64::MAX, storage: u64::MAX };
 
     /// Bytes of records.

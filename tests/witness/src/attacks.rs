@@ -26,6 +26,7 @@ mod no_memory;
 mod notices_full;
 mod other_processes;
 mod others_names;
+mod over_limits;
 mod poisoned_file;
 mod pool_destroy;
 mod promises;
@@ -71,6 +72,7 @@ pub const ATTACKS: &[Attack] = &[
     ("notices-full", "200 watchers' events that nobody reads, while a client holds all memory", notices_full::attack),
     ("other-processes", "a guarded program signals and asks processes outside its guard", other_processes::attack),
     ("others-names", "lasting memory that others named is found by its name; `make` makes it", others_names::attack),
+    ("over-limits", "a program takes all files, contents and memory below a guard with limits; FILES,STORAGE,MEMORY", over_limits::attack),
     ("poisoned-file", "a descriptor sent through the socket at standard input leads to a server that turns on the receiver", poisoned_file::attack),
     ("pool-destroy", "a program destroys the pool that others share", pool_destroy::attack),
     ("promises", "10,000 promises of memory, more than any machine has, objects in them, and two processors at one page", promises::attack),
