@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 
-/// Kinds that the monitor `guard` bounds by itself, wherever it stands.
+use super::program::Stack;
+
+/// Kinds of limits that the monitor `guard` has.
 const KINDS: [&str; 3] = ["memory", "files", "storage"];
 
 /// Reads the option's value. The guard reads the amount.
@@ -19,8 +21,18 @@ pub fn parse(text: &str) -> Result<String, String> {
     Err(format!("{amount} is no amount"))
 }
 
+impl Stack {
+    /// Puts a guard with these limits around all.
+    pub fn within(mut self, limits: &[String]) -> Stack {
+        if !limits.is_empty() {
+            self.words.splice(..0, guard(limits));
+        }
+        self
+    }
+}
+
 /// The words of a guard that allows everything within these limits.
-pub fn guard(limits: &[String]) -> Vec<OsString> {
+fn guard(limits: &[String]) -> Vec<OsString> {
     let options = limits.iter().flat_map(|limit| ["--limit".into(), limit.into()]);
     std::iter::once("guard".into()).chain(options).chain(["--allow".into(), "*".into()]).collect()
 }

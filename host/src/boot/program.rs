@@ -83,14 +83,6 @@ impl Stack {
         self
     }
 
-    /// Puts a guard with these limits around all.
-    pub fn within(mut self, limits: &[String]) -> Stack {
-        if !limits.is_empty() {
-            self.words.splice(..0, super::limits::guard(limits));
-        }
-        self
-    }
-
     /// Puts the whole stack on the network, unless it names the monitor for that itself.
     pub fn on_network(mut self, options: Vec<OsString>) -> Stack {
         if self.own.iter().all(|name| name != NETWORK) {
