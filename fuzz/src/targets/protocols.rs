@@ -3,6 +3,7 @@
 use crate::bytes::Bytes;
 use nacre_proto::describe::{Kind, Word, structure};
 use nacre_proto::server::{Output, rehearsal};
+use nacre_proto::socket_records::SocketRecords;
 use nacre_proto::structures::{Attributes, Entries, Entry, Status};
 use nacre_proto::{HandlerResult, PROTOCOLS, Request};
 use nacre_proto::{channel, clock, control, dataspace, directory, driver, file, keyed, mailbox, memory, nic, parent, process, segment, terminal};
@@ -147,5 +148,10 @@ fn structures(data: &[u8]) {
         let mut packed = [0; 512];
         let size = Entry { inode, mode, name }.pack(&mut packed).expect("an entry that came fits");
         assert_eq!(Entries(&packed[..size]).next(), Some(Entry { inode, mode, name }));
+    }
+    for record in SocketRecords(data) {
+        let mut packed = Vec::new();
+        record.pack(&mut packed);
+        assert_eq!(SocketRecords(&packed).next(), Some(record));
     }
 }

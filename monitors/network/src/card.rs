@@ -45,7 +45,7 @@ impl Card {
     }
 
     /// Takes the frames that have come.
-    fn receive(&mut self, hub: &Hub<OwnedReference>) {
+    fn receive(&mut self, hub: &mut Hub<OwnedReference>) {
         let mut bytes = vec![0; MAX_BYTES as usize];
         for _ in 0..MAX_ROUNDS {
             if !core::mem::take(&mut self.is_called) {
@@ -61,6 +61,7 @@ impl Card {
             };
             for frame in frames(received).flatten() {
                 FRAMES_IN.fetch_add(1, Ordering::Relaxed);
+                hub.count_traffic([1, frame.len() as u64, 0, 0]);
                 self.stack.arrive(hub, frame);
                 self.is_called = true;
             }
@@ -68,7 +69,7 @@ impl Card {
     }
 
     /// Sends the frames that are to go, as far as the card takes them.
-    fn send(&mut self) {
+    fn send(&mut self, hub: &mut Hub<OwnedReference>) {
         while let (Some(card), false) = (&self.card, self.stack.leaving().is_empty()) {
             let mut bytes = Vec::new();
             for frame in self.stack.leaving().iter() {
@@ -81,7 +82,8 @@ impl Card {
                 Ok(reply) if reply.count > 0 => {
                     let count = (reply.count as usize).min(self.stack.leaving().len());
                     FRAMES_OUT.fetch_add(count as u64, Ordering::Relaxed);
-                    self.stack.leaving().drain(..count);
+                    let bytes = self.stack.leaving().drain(..count).map(|frame| frame.len() as u64).sum();
+                    hub.count_traffic([0, 0, count as u64, bytes]);
                 }
                 Ok(_) => return,
                 // They are lost, as on a wire that was cut.
@@ -124,7 +126,7 @@ impl InnerEnds for Card {
         self.stack.set_room(nacre_rt::heap::has_room(ROOM));
         self.receive(hub);
         self.stack.turn(hub, touched, now);
-        self.send();
+        self.send(hub);
         let has_more = self.is_called || self.stack.has_arrived();
         self.due = if has_more { Some(now) } else { self.stack.patience(now).map(|due| now.saturating_add(due)) };
         CONNECTIONS.store(self.stack.connections() as u64, Ordering::Relaxed);

@@ -11,6 +11,7 @@ mod cycles;
 mod ends_held;
 mod events;
 mod kept;
+mod listing;
 mod loads;
 pub mod file_attributes;
 pub mod mailboxes;
@@ -29,7 +30,7 @@ mod terminals;
 #[cfg(test)]
 mod tests;
 
-pub use ends_held::MAX_ENDS;
+pub use ends_held::{Line, MAX_ENDS};
 #[cfg(test)]
 use loads::{MAX_BYTES, MAX_REFERENCES};
 pub(crate) use loads::may_take;
@@ -73,8 +74,8 @@ enum Stage {
 /// One end.
 #[derive(Debug)]
 struct End<R> {
-    /// Account that it was made on.
-    account: u64,
+    /// Account that it was made on, behind those above it.
+    line: ends_held::Line,
     /// 0 for a pipe, else the kind of socket.
     kind: u64,
     /// `O_NONBLOCK`, `O_DIRECT`, and how it was opened.
@@ -205,10 +206,10 @@ impl<R> Hub<R> {
     }
 
     fn add_end(&mut self, kind: u64, flags: u64) -> Result<u64, Errno> {
-        let account = self.accounts.charge(self.ends.len())?;
+        let line = self.accounts.charge(self.ends.len())?;
         let key = self.key();
         let end = End {
-            account,
+            line,
             kind,
             flags: flags & (ACCESS | CHANGEABLE),
             incoming: None,
@@ -412,7 +413,7 @@ impl<R> Hub<R> {
     pub fn close(&mut self, key: u64) {
         self.forget_parts(key);
         let Some(end) = self.ends.remove(&key) else { return };
-        self.accounts.release(end.account);
+        self.accounts.release(&end.line);
         self.touched.remove(&key);
         self.mailbox_close(key);
         if let Some((terminal, is_slave)) = end.terminal {

@@ -15,7 +15,7 @@ mod shared;
 mod shared_rings;
 mod terminals;
 
-use crate::hub::{Hub, Sending};
+use crate::hub::{Hub, Line, Sending};
 use crate::keyed::Keyed;
 use crate::queue::{Received, ReceiveRequest};
 use boards::Boards;
@@ -49,6 +49,9 @@ fn is_service(word: u64) -> bool {
 }
 /// Maximum number of accounts.
 const MAX_ACCOUNTS: usize = 8192;
+/// Maximum number of accounts below one, and of accounts above one.
+const MAX_BELOW: usize = 512;
+const MAX_ABOVE: usize = 8;
 /// Maximum number of threads that wait at an end.
 const MAX_WAITING: usize = 64;
 /// Maximum number of ports that watch an end.
@@ -182,8 +185,9 @@ pub struct Service {
     /// System V objects, and the ports of processes that ask for them.
     keyed: Keyed<OwnedReference, OwnedReference>,
     members: BTreeMap<u64, OwnedPort>,
-    /// Ports at which processes find the service, each with an account of its own.
-    accounts: BTreeMap<u64, OwnedPort>,
+    /// Ports at which processes find the service, each with an account of its own, behind those
+    /// above it.
+    accounts: BTreeMap<u64, (OwnedPort, Line)>,
     boards: Boards,
     clock: Option<OwnedReference>,
     /// Pipes whose bytes processes share.
@@ -289,19 +293,33 @@ impl Service {
     /// Refuses what did not come through a port of the service's. What is made now is made on that
     /// port's account.
     fn check_service(&mut self, request: &Request<'_>) -> Result<(), Errno> {
-        self.hub.charge_to(request.word());
+        let line = self.line(request.word());
+        self.hub.charge_line(line);
         if is_service(request.word()) { Ok(()) } else { Err(Errno::ENOSYS) }
     }
 
-    /// A port for one more process, which makes ends on an account of its own.
-    fn add_account(&mut self) -> Result<OwnedReference, Errno> {
+    /// Returns the account that has this word, behind those above it. The service's own port has
+    /// none.
+    fn line(&self, word: u64) -> Line {
+        self.accounts.get(&word).map_or_else(Line::default, |(_, line)| line.clone())
+    }
+
+    /// A port for one more process, which makes ends on an account of its own, below that of the
+    /// port with this word.
+    fn add_account(&mut self, above: u64) -> Result<OwnedReference, Errno> {
+        let above = self.line(above);
+        let below = |line: &Line| above.first().is_some_and(|first| line.first() == Some(first));
+        if above.len() >= MAX_ABOVE || !above.is_empty() && self.accounts.values().filter(|(_, line)| below(line)).count() > MAX_BELOW {
+            return Err(Errno::EPERM);
+        }
         if self.accounts.len() >= MAX_ACCOUNTS {
             return Err(Errno::ENFILE);
         }
         let word = ACCOUNT | self.hub.key();
         let port = OwnedPort::new(word, self.set.handle())?;
         let reference = port.new_reference(REFERENCE_USE)?;
-        self.accounts.insert(word, port);
+        let line = above.iter().copied().chain([word]).collect();
+        self.accounts.insert(word, (port, line));
         Ok(reference)
     }
 

@@ -149,6 +149,7 @@ mod operations {
         pub mod memory_facts;
         pub mod memory_shortage;
         pub mod names;
+        pub mod network_text;
         pub mod open;
         pub mod remote_query;
         pub mod terminals;
@@ -166,10 +167,13 @@ mod operations {
     pub mod sockets {
         pub mod ancillary_data;
         pub mod interfaces;
+        pub mod known_sockets;
         pub mod message_header;
+        pub mod netlink;
         pub mod routes;
         pub mod socket_limits;
         pub mod socket_names;
+        pub mod socket_questions;
         pub mod socket_transfer;
     }
     pub mod system_name;

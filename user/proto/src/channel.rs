@@ -20,7 +20,8 @@ crate::protocol! {
     /// no memory for one.
     1 pipe(flags: Flags(OPEN_FLAGS)) -> (; references reader: Own(End), writer: Own(End));
     /// The service at a port of its own for one process. What is made there is on an account, which
-    /// holds at most as many ends as are still free. `EPERM`: the caller has such a port itself.
+    /// holds at most as many ends as are still free. An account that is made at the port of another
+    /// takes its ends from that one's. `EPERM`: there are too many below that account.
     50 account() -> (; references channels: Own(Channels));
     /// Two sockets that are connected to each other.
     2 pair(kind: Choice(SOCKETS), flags: Flags(OPEN_FLAGS), pid: Number, uid: Number, gid: Number) -> (; references first: Own(End), second: Own(End));
@@ -129,7 +130,16 @@ crate::protocol! {
     /// (0: nobody), the card's own address, and the largest packet in bytes. First bytes are the
     /// lowest. Port: the service. `ENODEV`: there is none.
     51 interface() -> (address: Hex, prefix: Number, gateway: Hex, card: Hex, packet: Number);
+    /// Lists sockets with numbers above `after`, as records of [`SocketRecord`], and returns the
+    /// number to go on after (0: that was all). At an account's port these are the sockets of all
+    /// accounts that were made where it was, and of those made below them. Port: the service.
+    52 sockets(after: Number) -> (next: Number; bytes sockets: Data);
+    /// Returns how many packets came and went by the network card, and their bytes. Port: the
+    /// service. `ENODEV`: there is none.
+    53 traffic() -> (packets_in: Number, bytes_in: Number, packets_out: Number, bytes_out: Number);
 }
+
+pub use crate::socket_records::{SocketRecord, SocketRecords};
 
 /// The device that stands for every terminal that is none of these.
 pub const CONSOLE: u64 = 5 << 8 | 1;

@@ -24,6 +24,7 @@ pub mod page;
 pub mod path;
 pub mod reference;
 pub mod server;
+pub mod socket_records;
 pub mod structures;
 
 pub mod channel;

@@ -1,22 +1,36 @@
 //! Accounts of ends: on which one the next end is made.
 
-use super::Hub;
+use super::{End, Hub};
+use super::ends_held::{Line, top};
+use alloc::sync::Arc;
 use nacre_proto::Errno;
+
+impl<R> End<R> {
+    /// The account that pays for what the end keeps.
+    pub(super) fn account(&self) -> u64 {
+        top(&self.line)
+    }
+}
 
 impl<R> Hub<R> {
     /// The next ends are made on this account.
     pub fn charge_to(&mut self, account: u64) {
-        self.accounts.payer = account;
+        self.charge_line(if account == 0 { Line::default() } else { Arc::new([account]) });
+    }
+
+    /// The next ends are made on the last account of this line.
+    pub fn charge_line(&mut self, line: Line) {
+        self.accounts.payer = line;
     }
 
     /// The account that an end was made on.
     pub fn account_of(&self, key: u64) -> Result<u64, Errno> {
-        Ok(self.end(key)?.account)
+        Ok(self.end(key)?.account())
     }
 
     /// The next ends are made on the account of this end.
     pub(super) fn charge_as(&mut self, key: u64) -> Result<(), Errno> {
-        self.accounts.payer = self.end(key)?.account;
+        self.accounts.payer = self.end(key)?.line.clone();
         Ok(())
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! An account holds at most as many ends as are still free: alone half of all. The last quarter is
 //! for accounts that hold few. An end stays in the account that it was made on, whoever has it.
-//! Account 0 is whoever made the service, and has no share to keep to.
+//! Account 0 is whoever made the service, and has no share to keep to. An account below another
+//! takes its ends from that one's share.
 
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use nacre_proto::Errno;
 
 /// Maximum number of ends.
@@ -14,11 +16,19 @@ const KEPT: usize = MAX_ENDS / 4;
 /// Number of ends up to which an account holds few.
 const FEW: usize = 16;
 
+/// Returns the account that pays for what the last one of a line has.
+pub(super) fn top(line: &[u64]) -> u64 {
+    line.first().copied().unwrap_or(0)
+}
+
+/// An account behind those that it was made below, the topmost first. Empty: account 0.
+pub type Line = Arc<[u64]>;
+
 /// Ends that each account holds.
 #[derive(Debug, Default)]
 pub(super) struct Accounts {
     /// Account that the next ends are made on.
-    pub(super) payer: u64,
+    pub(super) payer: Line,
     /// Number of ends, without accounts that hold none.
     pub(super) held: BTreeMap<u64, usize>,
 }
@@ -26,28 +36,38 @@ pub(super) struct Accounts {
 impl Accounts {
     /// Charges one more end, of which there are `all`, and returns the account that pays. `ENFILE`:
     /// there are too many, or the account holds its share.
-    pub(super) fn charge(&mut self, all: usize) -> Result<u64, Errno> {
+    pub(super) fn charge(&mut self, all: usize) -> Result<Line, Errno> {
         let free = MAX_ENDS.saturating_sub(all);
-        let held = self.held.entry(self.payer).or_default();
-        let has_share = *held >= free || *held >= FEW && free <= KEPT;
-        if free == 0 || self.payer != 0 && has_share {
+        let held = |account: &u64| self.held.get(account).copied().unwrap_or(0);
+        let mut shared = free;
+        for (depth, account) in self.payer.iter().enumerate() {
+            let own = held(account);
+            if own >= shared && (depth == 0 || own >= FEW) || own >= FEW && free <= KEPT {
+                return Err(Errno::ENFILE);
+            }
+            shared = (MAX_ENDS / 2).saturating_sub(own);
+        }
+        if free == 0 {
             return Err(Errno::ENFILE);
         }
-        *held += 1;
-        Ok(self.payer)
+        let line = self.payer.clone();
+        line.iter().for_each(|account| *self.held.entry(*account).or_default() += 1);
+        Ok(line)
     }
 
-    /// The account that what is made next is made on.
+    /// The account that pays for what is made next: the topmost of the line.
     pub(super) fn payer(&self) -> u64 {
-        self.payer
+        top(&self.payer)
     }
 
     /// An end of the account has gone.
-    pub(super) fn release(&mut self, account: u64) {
-        if let Some(held) = self.held.get_mut(&account) {
-            *held = held.saturating_sub(1);
-            if *held == 0 {
-                self.held.remove(&account);
+    pub(super) fn release(&mut self, line: &[u64]) {
+        for account in line {
+            if let Some(held) = self.held.get_mut(account) {
+                *held = held.saturating_sub(1);
+                if *held == 0 {
+                    self.held.remove(account);
+                }
             }
         }
     }

@@ -105,7 +105,7 @@ impl<R> Hub<R> {
             None => Some(self.check_made(wanted)?),
         };
         let end = self.add_end(0, wanted.flags & (ACCESS | O_NONBLOCK))?;
-        let account = self.end(end)?.account;
+        let account = self.end(end)?.account();
         let number = match (found, made) {
             (Some(number), _) => number,
             (None, made) => {

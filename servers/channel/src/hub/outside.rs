@@ -78,17 +78,38 @@ pub(super) struct Outside {
     wanted: VecDeque<u64>,
     datagrams: VecDeque<Datagram>,
     bytes: usize,
+    /// Packets and bytes that came, and that went.
+    traffic: [u64; 4],
 }
 
 impl<R> Hub<R> {
-    /// Makes an outside known.
+    /// Makes an outside known. Inode numbers of sockets there are other ones than those of a
+    /// manager within, so that one who has sockets of both can tell them apart.
     pub fn set_interface(&mut self, interface: Interface) {
+        const FIRST: u64 = 1 << 30;
+        self.next = self.next.max(FIRST);
         (self.outside.own, self.outside.interface) = (Some(interface.address), Some(interface));
     }
 
     /// The way to the outside, if there is one.
     pub fn interface(&self) -> Option<Interface> {
         self.outside.interface
+    }
+
+    /// Counts packets with so many bytes, of which some came and some went.
+    pub fn count_traffic(&mut self, traffic: [u64; 4]) {
+        self.outside.traffic.iter_mut().zip(traffic).for_each(|(all, more)| *all = all.wrapping_add(more));
+    }
+
+    /// Returns the number of packets that came and their bytes, and of those that went; `None`:
+    /// there is no outside.
+    pub fn traffic(&self) -> Option<[u64; 4]> {
+        self.outside.interface.map(|_| self.outside.traffic)
+    }
+
+    /// Returns true if an end is the inner one of a connection to the outside.
+    pub(super) fn is_inner(&self, end: &End<R>) -> bool {
+        InternetName::read(&end.name).is_some_and(|name| !name.is_of_machine() && Some(name.address) != self.outside.own)
     }
 
     /// The name under which a socket of ours is found; `None`: it is one of the outside.

@@ -19,7 +19,7 @@ impl<R> Hub<R> {
         if number == 0 {
             self.forget_parts(key);
         }
-        let (used, account) = ((self.bytes, self.references), self.end(key)?.account);
+        let (used, account) = ((self.bytes, self.references), self.end(key)?.account());
         let is_full = self.loads.check(account, used, (sending.data.len(), references.len()));
         let end = self.end_mut(key)?;
         let parts = end.parts.get_or_insert(Parts { count: 0, data: Vec::new(), references: Vec::new(), control: Vec::new() });
@@ -55,16 +55,16 @@ impl<R> Hub<R> {
 
     /// `ENOMEM`, `ETOOMANYREFS`: this many more bytes and references of an end are too many.
     pub fn check_load(&self, key: u64, load: (usize, usize)) -> Result<(), Errno> {
-        self.loads.check(self.end(key)?.account, (self.bytes, self.references), load)
+        self.loads.check(self.end(key)?.account(), (self.bytes, self.references), load)
     }
 
     /// Counts bytes and references of an end that are kept outside of queues.
     pub fn hold(&mut self, key: u64, load: (usize, usize)) {
-        self.count(self.ends.get(&key).map_or(0, |end| end.account), (0, 0), load);
+        self.count(self.ends.get(&key).map_or(0, |end| end.account()), (0, 0), load);
     }
 
     /// Takes back what [`Hub::hold`] counted, before the end goes.
     pub fn let_go(&mut self, key: u64, load: (usize, usize)) {
-        self.count(self.ends.get(&key).map_or(0, |end| end.account), load, (0, 0));
+        self.count(self.ends.get(&key).map_or(0, |end| end.account()), load, (0, 0));
     }
 }

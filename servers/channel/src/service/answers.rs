@@ -2,13 +2,13 @@
 //! through what was detached from it.
 
 use super::received::{BESIDES, bytes, send_received, words};
-use super::{ANY_CHANGE, EndRequest, Done, Form, SERVICE, SLOTS, Service, Teller, Waiter, Watcher, done_or_later, kept};
+use super::{ANY_CHANGE, EndRequest, Done, Form, SLOTS, Service, Teller, Waiter, Watcher, done_or_later, kept};
 use crate::hub::{CONTROL, Sending};
 use crate::queue::ReceiveRequest;
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::channel::{
     accept, account, bind, board, capacity, changed, connect, credentials, enroll, error, expect, facts, fifo, interface, listen, look, name, pair, pipe, receive, send, share, shutdown,
-    socket, told,
+    socket, sockets, told, traffic,
     terminal, terminal_facts, terminal_lock, terminal_open, terminal_set_mode, terminal_set_owner, terminal_set_times, terminal_status,
 };
 use nacre_proto::file::{flags, poll, read, set_mode, set_owner, set_times, status, watch, write};
@@ -132,13 +132,24 @@ impl channel::Server for Service {
     }
 
     fn account(&mut self, request: &mut Request<'_>) -> HandlerResult<account::Output> {
-        (request.word() == SERVICE).then_some(()).ok_or(Errno::EPERM)?;
-        account::Output { channels: self.add_account()?.into() }.at_once(request, &[])
+        self.check_service(request)?;
+        account::Output { channels: self.add_account(request.word())?.into() }.at_once(request, &[])
     }
 
     fn interface(&mut self, request: &mut Request<'_>) -> HandlerResult<interface::Output> {
         self.check_service(request)?;
         self.tell_interface()
+    }
+
+    fn sockets(&mut self, request: &mut Request<'_>, after: u64) -> HandlerResult<sockets::Output> {
+        self.check_service(request)?;
+        self.list_sockets(request, after)
+    }
+
+    fn traffic(&mut self, request: &mut Request<'_>) -> HandlerResult<traffic::Output> {
+        self.check_service(request)?;
+        let [packets_in, bytes_in, packets_out, bytes_out] = self.hub.traffic().ok_or(Errno::ENODEV)?;
+        traffic::Output { packets_in, bytes_in, packets_out, bytes_out }.now()
     }
 
     fn pair(&mut self, request: &mut Request<'_>, kind: u64, flags: u64, pid: u64, uid: u64, gid: u64) -> HandlerResult<pair::Output> {

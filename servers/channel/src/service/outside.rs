@@ -3,7 +3,8 @@
 use super::{EndRequest, Service};
 use crate::hub::Hub;
 use alloc::collections::BTreeSet;
-use nacre_proto::channel::interface;
+use nacre_abi::message::MAX_BYTES;
+use nacre_proto::channel::{interface, sockets};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, HandlerResult, Request};
 use nacre_sys::OwnedReference;
@@ -39,6 +40,17 @@ impl Service {
         let [a, b, c, d, e, f] = found.card;
         let card = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
         interface::Output { address: number(found.address), prefix: found.prefix.into(), gateway: found.gateway.map_or(0, number), card, packet: found.packet }.now()
+    }
+
+    /// Answers `channel.sockets`: what the one who asks may know are the sockets of its siblings
+    /// and of all below them.
+    pub(super) fn list_sockets(&mut self, request: &mut Request<'_>, after: u64) -> HandlerResult<sockets::Output> {
+        let line = self.line(request.word());
+        let above = line.split_last().map_or(&[][..], |(_, above)| above);
+        let places = &self.places;
+        let (bytes, next) = self.hub.list_sockets(above, after, MAX_BYTES as usize, |key| places.contains_key(&key));
+        request.put(&bytes);
+        sockets::Output { next }.now()
     }
 
     /// Connects now, or later; true: it is done. A call that does not wait for an answer from

@@ -14,7 +14,7 @@ use crate::operations::sockets::socket_names::{self, name, socket_at};
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
 use crate::state::files::socket_family::Family;
-use crate::state::files::socket_kind::{NETLINK, Socket, TYPE, is_netlink};
+use crate::state::files::socket_kind::{NETLINK, OF_SOCKETS, Socket, TYPE, is_netlink};
 use crate::state::files::socket_options::Begun;
 use alloc::rc::Rc;
 use nacre_proto::channel;
@@ -27,9 +27,11 @@ use nacre_sys::ipc::{Buffers, Message};
 const TYPES: u64 = 11;
 const FAMILIES: u64 = 46;
 const SOCK_RAW: u64 = 3;
-/// Linux's number of that family, and of the one protocol of it.
+/// Linux's number of that family, and of the protocols of it that there are: routes and their like,
+/// and sockets.
 const AF_NETLINK: u64 = 16;
 const ROUTES: u64 = 0;
+const SOCKETS: u64 = 4;
 
 /// Flags of a type that say how the descriptor is to be.
 fn check_flags(kind: u64) -> Result<u64, Errno> {
@@ -81,17 +83,19 @@ pub fn socket(process: &mut Process, frame: &mut Frame) -> Answer {
     process.open(socket.open(made, flags), flags as u32 & O_CLOEXEC != 0)
 }
 
-/// A socket of the family by which the system is asked for interfaces and routes, and tells that a
-/// message has come to a queue. All of that is done here: so it is one of local datagrams, which
-/// are sent to itself.
+/// A socket of the family by which the system is asked for interfaces, routes and sockets, and
+/// tells that a message has come to a queue. All of that is done here: so it is one of local
+/// datagrams, which are sent to itself.
 fn netlink(process: &mut Process, kind: u64, protocol: u64) -> Answer {
     let flags = check_flags(kind)?;
     if ![SOCK_RAW, SOCK_DGRAM].contains(&(kind & TYPE)) {
         return Err(Errno::ESOCKTNOSUPPORT);
     }
-    if protocol & 0xffff_ffff != ROUTES {
-        return Err(Errno::EPROTONOSUPPORT);
-    }
+    let about = match protocol & 0xffff_ffff {
+        ROUTES => 0,
+        SOCKETS => OF_SOCKETS,
+        _ => return Err(Errno::EPROTONOSUPPORT),
+    };
     let [pid, uid, gid] = process.owner();
     let made = channel::socket(process.channels()?, SOCK_DGRAM, flags & DONT_WAIT)?.socket;
     let mut name = [0; 256];
@@ -99,7 +103,7 @@ fn netlink(process: &mut Process, kind: u64, protocol: u64) -> Answer {
     let size = channel::name(made.handle(), END_OWN, &mut name[..])?.name;
     channel::connect(made.handle(), pid, uid, gid, name.get(..size).unwrap_or_default())?;
     let file = Socket { family: Family::Local, kind: SOCK_DGRAM }.open(made, flags);
-    file.mode.set(file.mode.get() | NETLINK);
+    file.mode.set(file.mode.get() | NETLINK | about);
     process.open(file, flags as u32 & O_CLOEXEC != 0)
 }
 

@@ -31,7 +31,7 @@ pub fn names_in(process: &mut Process, folder: Node) -> Vec<(String, u64)> {
         Node::Process(_, thread) => {
             files(&mut names, &FACTS, FILE);
             files(&mut names, &LINKS, LINK);
-            files(&mut names, if thread.is_none() { &["fd", "fdinfo", "task"] } else { &["fd", "fdinfo"] }, DIRECTORY);
+            files(&mut names, if thread.is_none() { &["fd", "fdinfo", "net", "task"] } else { &["fd", "fdinfo", "net"] }, DIRECTORY);
         }
         Node::Descriptors(_, about) => {
             let mode = if about { FILE } else { LINK };

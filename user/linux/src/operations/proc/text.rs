@@ -8,6 +8,7 @@ use crate::operations::file_systems;
 use crate::operations::proc::ask_process;
 use crate::operations::proc::memory_facts;
 use crate::operations::proc::memory_shortage;
+use crate::operations::proc::network_text;
 use crate::operations::processors;
 use crate::operations::system_name;
 use crate::process::Process;
@@ -74,6 +75,7 @@ fn text(bytes: &[u8]) -> String {
 /// Returns the present contents of a file of `/proc`.
 pub fn text_of(process: &mut Process, node: Node) -> Result<Vec<u8>, Errno> {
     match node {
+        Node::System(name) if let Some(text) = network_text::text_of(process, name) => Ok(text),
         Node::System(name) => of_system(process, name).map(String::into_bytes),
         Node::Fact(pid, thread, name) => match ask_process::text_of_fact(process, node)? {
             Some(text) => Ok(text),

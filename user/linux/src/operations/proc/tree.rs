@@ -105,6 +105,7 @@ fn in_process(pid: u64, thread: Option<u64>, part: &[u8]) -> Option<Node> {
     match part {
         b"fd" => Some(Node::Descriptors(pid, false)),
         b"fdinfo" => Some(Node::Descriptors(pid, true)),
+        b"net" => Some(Node::Folder("net")),
         b"task" if thread.is_none() => Some(Node::Threads(pid)),
         part => known(&LINKS, part).map(|name| Node::Place(pid, name)).or_else(|| known(&FACTS, part).map(|name| Node::Fact(pid, thread.unwrap_or(pid), name))),
     }
@@ -258,6 +259,7 @@ mod tests {
         assert_eq!(walk(b"/proc/sys/kernel"), Some(Node::Folder("sys/kernel")));
         assert_eq!(walk(b"/proc/7/fd/3"), Some(Node::Descriptor(7, 3)));
         assert_eq!(walk(b"/proc/8/fd/3"), Some(Node::Descriptor(8, 3)));
+        assert_eq!((walk(b"/proc/net/tcp"), walk(b"/proc/7/net/unix")), (Some(Node::System("tcp")), Some(Node::System("unix"))));
         assert_eq!((walk(b"/proc/07"), walk(b"/proc/kernel"), walk(b"/proc/-1")), (None, None, None));
         assert_eq!((walk(b"/sys/devices/system/cpu"), walk(b"/sys/devices"), walk(b"/sys/devices/system/cpu/cpux")), (Some(Node::Processors), None, None));
         assert_eq!(normal(b"/proc/7", b"../../etc/./x"), [b"etc".to_vec(), b"x".to_vec()]);
@@ -281,6 +283,7 @@ mod tests {
             "/proc/7/task/9",
             "/proc/7/fd",
             "/proc/net",
+            "/proc/net/tcp6",
             "/proc/sys/vm",
             "/sys/devices/system/cpu/cpu3",
             "/sys/devices/system/cpu/online",

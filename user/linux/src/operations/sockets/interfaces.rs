@@ -65,6 +65,16 @@ impl Interface {
         (u32::from_be_bytes(self.address) | !u32::from_be_bytes(self.mask())).to_be_bytes()
     }
 
+    /// Address that all on the wire begin with.
+    pub fn wire(&self) -> [u8; 4] {
+        (u32::from_be_bytes(self.address) & u32::from_be_bytes(self.mask())).to_be_bytes()
+    }
+
+    /// Name as people read it.
+    pub fn shown_name(&self) -> &'static str {
+        core::str::from_utf8(self.name).unwrap_or_default().trim_end_matches('\0')
+    }
+
     /// Returns true if `name`, with or without its zero, is the interface's.
     pub fn is_named(&self, name: &[u8]) -> bool {
         name == self.name || name == &self.name[..self.name.len() - 1]

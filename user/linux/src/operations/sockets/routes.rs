@@ -2,18 +2,15 @@
 //! (Linux: rtnetlink(7)): what `ip`, `getifaddrs` and `if_nameindex` ask.
 
 use crate::abi::errno::{EINVAL, ENODEV, EOPNOTSUPP, EPERM, Errno};
+use crate::operations::sockets::netlink::{self, Answers, Request, attribute, find, word};
 use crate::operations::sockets::interfaces::{Interface, PREFIX6, QUEUE};
 use crate::state::files::socket_family::{AF_INET, AF_INET6, LOOPBACK6};
 use alloc::vec::Vec;
 
-/// Bytes of a `struct nlmsghdr`, `struct ifinfomsg` and `struct ifaddrmsg`.
-const HEADER: usize = 16;
+/// Bytes of a `struct ifinfomsg` and a `struct ifaddrmsg`.
 const LINK: usize = 16;
 const ADDRESS: usize = 8;
-const ALIGNMENT: usize = 4;
 
-const ERROR: u16 = 2;
-const DONE: u16 = 3;
 const FIRST: u16 = 16;
 const NEW_LINK: u16 = 16;
 const GET_LINK: u16 = 18;
@@ -21,13 +18,6 @@ const NEW_ADDRESS: u16 = 20;
 const GET_ADDRESS: u16 = 22;
 const NEW_ROUTE: u16 = 24;
 const GET_ROUTE: u16 = 26;
-
-/// Flags of a request: it is one; an answer is wanted in any case; all there is, not one.
-const REQUEST: u16 = 1;
-const ACKNOWLEDGE: u16 = 4;
-const ALL: u16 = 0x300;
-/// Flag of an answer: others follow.
-const SEVERAL: u16 = 2;
 
 /// `IFF_LOWER_UP`.
 const LOWER_UP: u32 = 0x1_0000;
@@ -43,93 +33,6 @@ const MAIN: u8 = 254;
 const BY_KERNEL: u8 = 2;
 const AT_BOOT: u8 = 3;
 const UNICAST: u8 = 1;
-
-/// A request.
-struct Request<'a> {
-    kind: u16,
-    flags: u16,
-    /// Number that the answers have, too.
-    sequence: [u8; 4],
-    header: &'a [u8],
-    body: &'a [u8],
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-impl<'a> Request<'a> {
-    /// The first request, and what follows it; `None`: there is none.
-    fn first(bytes: &'a [u8]) -> Option<(Request<'a>, &'a [u8])> {
-        let size = word(bytes, 0)? as usize;
-        let whole = bytes.get(..size).filter(|whole| whole.len() >= HEADER)?;
-        let (header, body) = whole.split_at(HEADER);
-        let rest = bytes.get(size.next_multiple_of(ALIGNMENT)..).unwrap_or_default();
-        let (kind, flags) = (u16::from_le_bytes([header[4], header[5]]), u16::from_le_bytes([header[6], header[7]]));
-        Some((Request { kind, flags, sequence: [header[8], header[9], header[10], header[11]], header, body }, rest))
-    }
-
-    fn wants_all(&self) -> bool {
-        self.flags & ALL == ALL
-    }
-
-    fn family(&self) -> u8 {
-        self.body.first().copied().unwrap_or(0)
-    }
-}
-
-/// Answers under way to one who asks.
-struct Answers {
-    messages: Vec<Vec<u8>>,
-    receiver: u32,
-}
-
-impl Answers {
-    fn put(&mut self, request: &Request<'_>, kind: u16, flags: u16, body: &[u8]) {
-        let mut message = ((HEADER + body.len()) as u32).to_le_bytes().to_vec();
-        message.extend([kind, flags].iter().flat_map(|half| half.to_le_bytes()));
-        message.extend(request.sequence);
-        message.extend(self.receiver.to_le_bytes());
-        message.extend(body);
-        message.resize(message.len().next_multiple_of(ALIGNMENT), 0);
-        self.messages.push(message);
-    }
-
-    /// Says how a request has ended: with the error, and the request's header.
-    fn end(&mut self, request: &Request<'_>, error: i32) {
-        let body = [&error.to_le_bytes(), request.header].concat();
-        self.put(request, ERROR, 0, &body);
-    }
-
-    /// Answers a request for one thing, or for all of them.
-    fn tell(&mut self, request: &Request<'_>, kind: u16, bodies: &[Vec<u8>]) {
-        let flags = if request.wants_all() { SEVERAL } else { 0 };
-        bodies.iter().for_each(|body| self.put(request, kind, flags, body));
-        if request.wants_all() {
-            self.put(request, DONE, SEVERAL, &[0; 4]);
-        }
-    }
-}
-
-/// Appends an attribute.
-fn attribute(into: &mut Vec<u8>, kind: u16, value: &[u8]) {
-    into.extend([(4 + value.len()) as u16, kind].iter().flat_map(|half| half.to_le_bytes()));
-    into.extend(value);
-    into.resize(into.len().next_multiple_of(ALIGNMENT), 0);
-}
-
-/// Finds an attribute's value.
-fn find(mut bytes: &[u8], kind: u16) -> Option<&[u8]> {
-    loop {
-        let [low, high, first, second, ..] = bytes else { return None };
-        let size = usize::from(u16::from_le_bytes([*low, *high]));
-        let value = bytes.get(4..size)?;
-        if u16::from_le_bytes([*first, *second]) & 0x3fff == kind {
-            return Some(value);
-        }
-        bytes = bytes.get(size.next_multiple_of(ALIGNMENT)..)?;
-    }
-}
 
 /// An interface as a `struct ifinfomsg` with attributes.
 fn link(interface: &Interface) -> Vec<u8> {
@@ -188,9 +91,8 @@ fn routes(interfaces: &[Interface]) -> Vec<Vec<u8>> {
             all.push(body);
         }
         let mut body = [AF_INET as u8, interface.prefix, 0, 0, MAIN, BY_KERNEL, LINK_SCOPE, UNICAST, 0, 0, 0, 0].to_vec();
-        let wire = u32::from_be_bytes(interface.address) & u32::from_be_bytes(interface.mask());
         attribute(&mut body, 15, &u32::from(MAIN).to_le_bytes());
-        attribute(&mut body, 1, &wire.to_be_bytes());
+        attribute(&mut body, 1, &interface.wire());
         attribute(&mut body, 7, &interface.address);
         attribute(&mut body, 4, &interface.index.to_le_bytes());
         all.push(body);
@@ -232,25 +134,14 @@ fn answer(answers: &mut Answers, request: &Request<'_>, interfaces: &[Interface]
 }
 
 /// Answers the requests of one message, for the socket with this number. Each answer is a message.
-pub fn answers(mut bytes: &[u8], receiver: u32, interfaces: &[Interface]) -> Vec<Vec<u8>> {
-    let mut answers = Answers { messages: Vec::new(), receiver };
-    while let Some((request, rest)) = Request::first(bytes) {
-        bytes = rest;
-        if request.kind < FIRST || request.flags & REQUEST == 0 {
-            continue;
-        }
-        match answer(&mut answers, &request, interfaces) {
-            Err(error) => answers.end(&request, -(error.0 as i32)),
-            Ok(()) if request.flags & ACKNOWLEDGE != 0 && !request.wants_all() => answers.end(&request, 0),
-            Ok(()) => {}
-        }
-    }
-    answers.messages
+pub fn answers(bytes: &[u8], receiver: u32, interfaces: &[Interface]) -> Vec<Vec<u8>> {
+    netlink::answers(bytes, receiver, |answers, request| answer(answers, request, interfaces))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operations::sockets::netlink::{ACKNOWLEDGE, ALL, DONE, ERROR, HEADER};
     use alloc::vec;
     use crate::state::files::socket_family::LOOPBACK;
 

@@ -6,7 +6,7 @@ use crate::operations::files::file_signals;
 use crate::operations::files::server_io;
 use crate::operations::files::shared_ring::{self, Written};
 use crate::operations::sockets::ancillary_data::{self, Outgoing, RECORD};
-use crate::operations::sockets::{interfaces, routes};
+use crate::operations::sockets::{interfaces, known_sockets, netlink, routes, socket_questions};
 use crate::operations::sockets::socket_limits;
 use crate::operations::sockets::socket_names;
 use crate::process::Process;
@@ -119,8 +119,12 @@ fn send_message(process: &mut Process, file: &OpenFile, data: &[u8], sending: &S
 fn ask_system(process: &mut Process, file: &OpenFile, data: &[u8]) -> Answer {
     let [pid, uid, gid] = process.owner();
     let signature = channel::Outgoing { pid, owner: uid | gid << 32, ..channel::Outgoing::default() };
-    let (number, interfaces) = (socket_names::netlink_number(process), interfaces::all(process));
-    for answer in routes::answers(data, number, &interfaces) {
+    let number = socket_names::netlink_number(process);
+    let answers = match socket_kind::asks_of_sockets(file) {
+        true => socket_questions::answers(data, number, &known_sockets::all(process)),
+        false => routes::answers(data, number, &interfaces::all(process)),
+    };
+    for answer in netlink::together(answers) {
         let sending = Sending { to: Vec::new(), beside: Outgoing::default(), flags: MSG_DONTWAIT };
         send_parts(process, file, &answer, &sending, signature).map_err(|_| Errno::ENOBUFS)?;
     }

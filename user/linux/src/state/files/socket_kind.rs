@@ -16,6 +16,8 @@ const INTERNET: u32 = 1 << 24;
 const VERSION_6: u32 = 1 << 27;
 /// Bit of an open file's mode: a netlink socket, to which only the system sends.
 pub const NETLINK: u32 = 1 << 25;
+/// Bit of an open file's mode, beside that: a netlink socket that tells of sockets.
+pub const OF_SOCKETS: u32 = 1 << 28;
 /// Modes of open files that are sockets, for tests: a local stream, and datagrams of the internet.
 #[cfg(feature = "rehearsal")]
 pub const REHEARSED: [u32; 2] = [S_IFSOCK | 1 << KIND_SHIFT, S_IFSOCK | 2 << KIND_SHIFT | INTERNET];
@@ -71,6 +73,11 @@ impl Socket {
     pub fn open(self, reference: OwnedReference, flags: u64) -> OpenFile {
         OpenFile::new(Kind::Remote(reference), self.mode(), O_RDWR | flags as u32 & O_NONBLOCK)
     }
+}
+
+/// Returns true for a netlink socket that tells of sockets.
+pub fn asks_of_sockets(file: &OpenFile) -> bool {
+    file.mode.get() & OF_SOCKETS != 0
 }
 
 /// Returns true for a netlink socket.
