@@ -78,6 +78,7 @@ targets! {
     "cards", cards::cards_target, DECODER_TRIES, "a guest's accesses to the PCI bus, registers, rings and requests of virtio devices, while states go out and in";
     "outside", outside::outside, DECODER_TRIES, "answers of a host that serves a directory by 9P";
     "internet", internet::internet, 1000, "frames from a network, addresses of clients, and sockets that are used in any order";
+    "names", internet::names, DECODER_TRIES, "datagrams of a resolver to a guarded program, and what the guard believes of them";
     "guest-network", guest_network::guest_network, 1000, "frames of a guest to the network behind its card, whose outside does what it likes";
     "shares", shares::shares, DECODER_TRIES, "messages of 9P from a guest that has mounted a directory; no path leads out of it";
     "ext4", ext4::ext4, 1000, "volumes of ext2 and ext4, altered, mounted, with an unfinished journal, and used";

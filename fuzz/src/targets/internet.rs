@@ -4,7 +4,8 @@ use crate::bytes::Bytes;
 use nacre_channel::hub::outside::Interface;
 use nacre_channel::hub::{Hub, Sending};
 use nacre_channel::queue::ReceiveRequest;
-use nacre_guard::network;
+use nacre_guard::names::Names;
+use nacre_guard::{dns, network};
 use nacre_guard::subject::{Kind, NETWORK, Subject};
 use nacre_internet::Stack;
 use nacre_proto::channel::{INTERNET, InternetName};
@@ -96,6 +97,32 @@ fn use_socket(hub: &mut Hub<()>, ends: &mut Vec<u64>, choices: &mut Bytes<'_>) {
         5 => drop(hub.receive(key, ReceiveRequest { size: 100, ..ReceiveRequest::default() })),
         6 => drop(hub.shutdown(key, choices.below(3) as u64)),
         _ => drop((hub.events(key), hub.take_error(key), hub.name(key, 0))),
+    }
+}
+
+/// Resolvers that say what they like to a guarded program, which asks what it likes. Nobody is
+/// believed who was not asked.
+pub fn names(bytes: &[u8]) {
+    let from = InternetName { version: INTERNET, kind: SOCK_DGRAM as u8, address: [10, 0, 2, 3], port: 53 }.bytes();
+    let mut names = Names::default();
+    names.set_resolvers("nameserver 10.0.2.3");
+    names.set_wire(Some((OWN, 24)));
+    let reply = [&from[..], bytes].concat();
+    let words = [bytes.len() as u64, 8, bytes.len() as u64, 0, 0, 0];
+    names.hears(0, &words, &reply, 0);
+    let Some(found) = dns::decode(bytes) else { return };
+    let subjects = |names: &mut Names, [a, b, c, d]: [u8; 4]| names.subjects(format!("tcp {a}.{b}.{c}.{d}:80").as_bytes(), 1);
+    assert!(found.all.iter().all(|(address, _)| subjects(&mut names, *address).is_empty()), "nothing was asked");
+    // The question is what the answer repeats, without the bit that makes it one.
+    let mut asked = bytes.to_vec();
+    asked[2] &= 0x7f;
+    assert_eq!(dns::question(&asked), Some(found.question.clone()));
+    names.asks(&asked);
+    names.hears(0, &words, &reply, 0);
+    for (address, _) in &found.all {
+        let expected = [b"tcp ", &found.question.name[..], b":80"].concat();
+        let is_far = ![0, 127].contains(&address[0]) && address[0] < 224 && address[..2] != [169, 254] && address[..3] != [10, 0, 2];
+        assert_eq!(subjects(&mut names, *address), if is_far { vec![expected] } else { Vec::new() });
     }
 }
 

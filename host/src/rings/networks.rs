@@ -2,7 +2,7 @@
 //! from them, with monitors between.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -53,6 +53,10 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
     let name = "a network card: a guard's rules name addresses and ports";
     if name.contains(filter) {
         tally.note(name, is_guarded(products)?.as_deref());
+    }
+    let name = "a network card: a guard's rules name machines by their names";
+    if name.contains(filter) {
+        tally.note(name, is_guarded_by_names(products)?.as_deref());
     }
     let name = "a network card: two machines on one wire";
     if name.contains(filter) {
@@ -198,6 +202,66 @@ fn is_guarded(products: &Products) -> Outcome<Option<String>> {
         captured
     })?;
     let is_right = captured.output == format!("{SIZE}\nPermission denied\nPermission denied\ntext\n").as_bytes();
+    Ok((!is_right).then(|| describe(&captured)))
+}
+
+/// Answers questions for names at a port until it is over: each name has this address.
+fn resolve(socket: &UdpSocket, address: [u8; 4], is_over: &AtomicBool) {
+    let mut question = [0; 512];
+    while !is_over.load(Ordering::Relaxed) {
+        let Ok((size, from)) = socket.recv_from(&mut question) else { continue };
+        // A name ends with a zero, and its type and class follow.
+        let Some(end) = question[12..size].iter().position(|byte| *byte == 0).map(|zero| 12 + zero + 5).filter(|end| *end <= size) else { continue };
+        let has_address = question[end - 3] == 1;
+        let mut answer = [&question[..2], &[0x81, 0x80, 0, 1, 0, u8::from(has_address), 0, 0, 0, 0], &question[12..end]].concat();
+        if has_address {
+            answer.extend([&[0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4][..], &address].concat());
+        }
+        let _ = socket.send_to(&answer, from);
+    }
+}
+
+/// The address by which this machine would reach others, which leads to itself.
+fn own_address() -> Option<Ipv4Addr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    // Nothing is sent to an address that is for examples alone.
+    socket.connect((Ipv4Addr::new(198, 51, 100, 1), 9)).ok()?;
+    match socket.local_addr().ok()? {
+        SocketAddr::V4(own) if !own.ip().is_loopback() => Some(*own.ip()),
+        _ => None,
+    }
+}
+
+/// A machine is reached by a name that a rule allows, once its address was asked for, and not by
+/// one that no rule allows.
+fn is_guarded_by_names(products: &Products) -> Outcome<Option<String>> {
+    let Some(own) = own_address() else { return Ok(Some("this machine has no address but the loopback's".to_string())) };
+    let socket = match UdpSocket::bind((Ipv4Addr::LOCALHOST, 53)) {
+        Ok(socket) => socket,
+        Err(error) => return Ok(Some(format!("port 53 of 127.0.0.1 cannot be had: {error}"))),
+    };
+    socket.set_read_timeout(Some(PAUSE)).context(Class::Internal, || "a port cannot be given a time".to_string())?;
+    let listener = TcpListener::bind((IpAddr::V4(own), 0)).context(Class::Internal, || "cannot open a port".to_string())?;
+    let port = listener.local_addr().context(Class::Internal, || "a port has no number".to_string())?.port();
+    let fetch = |host: &str| format!("wget -q -O - http://{host}:{port}/file 2>&1 | wc -c");
+    let (before, other, named) = (fetch(&own.to_string()), fetch("evil.test"), fetch("good.example"));
+    let script = format!(
+        "echo nameserver 10.0.2.2 >/etc/resolv.conf; {} \"{}; {}; {}\"",
+        "guard --allow console --allow memory --allow clock --allow report --allow read --allow write --allow 'connect udp 10.0.2.2:53' --allow 'connect *.example:*' process sh -c",
+        before, other, named
+    );
+    let network = NetworkArguments { net: Some(Kind::User), ..NetworkArguments::default() };
+    let is_over = AtomicBool::new(false);
+    let captured = std::thread::scope(|scope| {
+        scope.spawn(|| resolve(&socket, own.octets(), &is_over));
+        scope.spawn(|| listener.accept().and_then(|(mut stream, _)| answer(&mut stream, SIZE)));
+        let captured = guest(products, "process", &script, (1, &network));
+        is_over.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect((own, port));
+        captured
+    })?;
+    let denied = format!("wget: can't connect to remote host ({own}): Permission denied\n").len();
+    let is_right = captured.output == format!("{denied}\n{denied}\n{SIZE}\n").as_bytes();
     Ok((!is_right).then(|| describe(&captured)))
 }
 

@@ -141,6 +141,7 @@ pub const GROUPS: &[Group] = &[
             Member { call: "file.*", on: On::Way("network") },
             // Ports that are reached from within, and those of who asks by datagrams.
             Member { call: "channel.bind", on: On::Way("tcp 127.**") },
+            Member { call: "channel.bind", on: On::Way("udp 127.**") },
             Member { call: "channel.bind", on: On::Way("udp :?????") },
             Member { call: "channel.connect", on: On::Else("tcp **") },
             Member { call: "channel.connect", on: On::Else("udp **") },

@@ -10,6 +10,7 @@ use crate::peer::{PATIENCE, Peer};
 use crate::policy::{Decision, Policy, rule_for};
 use crate::processes::Processes;
 use crate::reach::{self, Made};
+use crate::names::Names;
 use crate::network;
 use crate::subject::{CHANNELS, CHANNELS_OUTSIDE, Kind, MEMORY, NETWORK, PARENT, SEGMENT, Subject, Tag, UNNAMED, tag};
 use alloc::collections::BTreeMap;
@@ -21,15 +22,14 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_abi::Status;
 use nacre_control::record::{Figures, figures};
 use nacre_nest::command::{complain, lossy};
+use nacre_nest::clock::Clock;
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::{self, MessageDirection};
 use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Interposer, report_exception, report_killed};
 use nacre_proto::describe::Operation;
-use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, POOL_NAMELESS, S_IFCHR, S_IFDIR, S_IFIFO, S_IFREG, S_IFSOCK};
+use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, S_IFCHR, S_IFDIR, S_IFIFO, S_IFREG, S_IFSOCK};
 use nacre_proto::reference::{Ref, Type};
-use nacre_proto::dataspace::identify;
-use nacre_proto::{Errno, channel, describe, directory, file, keyed, memory, parent, process, terminal};
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_proto::{Errno, describe, directory, file, keyed, parent, process, terminal};
 use nacre_sys::Reference;
 use nacre_sys::ipc::Received;
 use nacre_sys::lock::{Guard, Lock};
@@ -65,6 +65,10 @@ pub struct Guardian {
     /// Names of the child's processes that became other programs, by the numbers of the ports of
     /// their parent.
     pub names: Lock<BTreeMap<u64, String>>,
+    /// Names of machines that the child's resolver has told.
+    pub machines: Lock<Names>,
+    /// The clock by which they are forgotten.
+    pub clock: Option<Clock>,
     /// Number of calls that were denied.
     pub refused: AtomicU64,
 }
@@ -94,10 +98,10 @@ fn process_name(said: &[u8]) -> String {
 
 /// Part of a request that is kept until its answer comes.
 pub struct Asked {
-    label: u32,
+    pub(crate) label: u32,
     /// The first words of the request.
-    words: [u64; 2],
-    subject: Vec<u8>,
+    pub(crate) words: [u64; 2],
+    pub(crate) subject: Vec<u8>,
     /// First object that came with the request.
     given: Tag,
     /// Set if the request came from outside, for the child.
@@ -115,7 +119,7 @@ struct Verdict {
 }
 
 /// Tag of a port of which nothing is known: no request may be sent to it.
-const UNKNOWN: ReferenceRule<Tag, Proof> = ReferenceRule::Proxy(None);
+pub(crate) const UNKNOWN: ReferenceRule<Tag, Proof> = ReferenceRule::Proxy(None);
 
 fn call_name(label: u32) -> String {
     let mut name = String::new();
@@ -123,19 +127,12 @@ fn call_name(label: u32) -> String {
     name
 }
 
-/// Puts a reference that leads to no names in place of a reference to a pool.
-fn take_names(slot: Reference) -> Result<(), Errno> {
-    let nameless = memory::share(slot, POOL_NAMELESS)?.pool;
-    slot.destroy()?;
-    Ok(nameless.handle().reference(Reference::create(slot.address())?, REFERENCE_USE)?)
-}
-
 impl Guardian {
     /// All that a request comes to must be allowed; the first that is not decides.
     fn judge(&self, case: &AccessRequest, label: u32) -> Verdict {
         let mut verdict = Verdict { decision: Decision { allowed: false, rule: None }, needs: None };
         for (number, (needed, subject)) in case.needs.iter().enumerate() {
-            let decision = self.policy.decide(*needed, subject);
+            let decision = self.decide(*needed, subject);
             if number == 0 || !decision.allowed {
                 verdict = Verdict { decision, needs: (*needed != label).then_some(*needed) };
             }
@@ -262,12 +259,15 @@ impl Guardian {
         if is_parent && matches!(letter.label, process::name_set::LABEL | process::renew::LABEL) {
             self.name_process(letter.seen.number, &letter.bytes());
         }
+        if verdict.decision.allowed {
+            self.note_question(letter);
+        }
         if verdict.decision.allowed { Ok(asked) } else { Err(self.deny(verdict.needs.unwrap_or(asked.label), &asked.subject, verdict.decision.rule)) }
     }
 
     /// Hands out a port of this type as it is, if all that can be asked there is allowed; else one
     /// that is guarded.
-    fn pass(&self, asked: &Asked, (of, name, kind): (Type, &[u8], Kind), cannot: impl Fn(u32) -> bool) -> ReferenceRule<Tag, Proof> {
+    pub(crate) fn pass(&self, asked: &Asked, (of, name, kind): (Type, &[u8], Kind), cannot: impl Fn(u32) -> bool) -> ReferenceRule<Tag, Proof> {
         let Some(proof) = closure::prove(&self.policy, of, name, cannot) else {
             let is_strange = asked.is_strange || ![parent::NUMBER, directory::NUMBER].contains(&(asked.label >> 16));
             return ReferenceRule::Proxy(Some(Arc::new(Subject { name: name.to_vec(), kind, is_strange })));
@@ -284,16 +284,6 @@ impl Guardian {
         self.pass(asked, (of, name, Kind::Plain), |_| false)
     }
 
-    /// A pool of memory. If the policy does not allow names, a reference that leads to none takes
-    /// its place, so that all else can be asked past the guard.
-    fn pool(&self, asked: &Asked, slot: Reference) -> ReferenceRule<Tag, Proof> {
-        let has_names = self.policy.decide(identify::LABEL, MEMORY).allowed;
-        if !has_names && take_names(slot).is_err() {
-            return UNKNOWN;
-        }
-        self.pass(asked, (Type::Pool, MEMORY, Kind::Plain), |label| !has_names && label == identify::LABEL)
-    }
-
     fn service(&self, asked: &Asked, reference: Reference) -> ReferenceRule<Tag, Proof> {
         match &asked.subject[..] {
             b"files" if self.charge.as_ref().is_some_and(|charge| charge.give(reference).is_err()) => UNKNOWN,
@@ -302,8 +292,7 @@ impl Guardian {
             b"clock" => self.pass_all(asked, Type::Clock, b"clock"),
             b"channels" => self.pass(asked, (Type::Channels, CHANNELS, Kind::Service), |_| false),
             b"network" => {
-                let own = channel::interface(reference).ok().and_then(|card| card.address.to_le_bytes().first_chunk().copied());
-                *self.own_address.lock() = own;
+                self.know_network(reference);
                 self.pass(asked, (Type::Channels, NETWORK, Kind::Service), |_| false)
             }
             b"control" => self.pass_all(asked, Type::Control, b"control"),
@@ -377,7 +366,7 @@ impl Guardian {
             Type::Segment | Type::Hold => self.pass_all(asked, of, SEGMENT),
             Type::Pool => self.pass_all(asked, of, MEMORY),
             Type::Unnamed => self.pass_all(asked, of, UNNAMED),
-            Type::Channels if asked.subject == NETWORK => self.pass(asked, (of, NETWORK, Kind::Service), |_| false),
+            Type::Channels if asked.subject == NETWORK => self.pass(asked, (of, NETWORK, Kind::Account), |_| false),
             Type::End if asked.subject == NETWORK => self.pass_all(asked, of, NETWORK),
             Type::Keyed | Type::End | Type::Queue => self.pass_all(asked, of, reach::brought(&asked.subject)),
             Type::Process => self.pass(asked, (of, PARENT, Kind::Parent), |_| false),
@@ -471,6 +460,7 @@ impl Interposer for Guardian {
         if let Ok(returned) = returned {
             if !asked.outward && returned.label == 0 {
                 self.made.lock().note(asked.label, asked.words, &returned.words);
+                self.learn(&asked, returned);
             }
         }
     }

@@ -17,10 +17,12 @@ use nacre_guard::audit::Audit;
 use nacre_guard::guardian::Guardian;
 use nacre_guard::limits::Limits;
 use nacre_guard::manifest::MANIFEST;
+use nacre_guard::names::Names;
 use nacre_guard::options::{self, Options, Source};
 use nacre_guard::policy::Policy;
 use nacre_guard::subject::{Kind, PARENT, tag};
 use nacre_nest::Services;
+use nacre_nest::clock::Clock;
 use nacre_nest::command::{FAILED, complain, create, explain, lossy};
 use nacre_nest::interpose::stage::{self, messages};
 use nacre_proto::flags::O_RDONLY;
@@ -75,6 +77,21 @@ fn audit(options: &Options<'_>, services: &Services, arguments: &Arguments) -> R
     }
 }
 
+/// Names of machines, of which the resolver will tell, and the clock by which they are forgotten,
+/// if the policy has rules by names.
+fn machines(policy: &Policy, services: &Services, arguments: &Arguments) -> (Names, Option<Clock>) {
+    let mut machines = Names::default();
+    if !policy.has_names() {
+        return (machines, None);
+    }
+    let is_known = read(services, arguments, b"/etc/resolv.conf").is_ok_and(|text| machines.set_resolvers(&text));
+    let clock = Clock::find().ok().filter(|_| is_known);
+    if clock.is_none() {
+        complain(NAME, "rules that name machines by their names match nothing: /etc/resolv.conf names no resolver outside of the machine, or there is no clock");
+    }
+    (machines, clock)
+}
+
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let mut limits = Limits::default();
@@ -84,9 +101,10 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
         let advice = "most programs need --allow console --allow memory, and --allow 'read /**' to read files";
         complain(NAME, &format!("no rule allows anything, so {} can do nothing; {advice}", stage::name(options.command)));
     }
+    let (machines, clock) = machines(&policy, &services, arguments);
     let charge = limits.directory(services.files())?;
     policy.charges_files = charge.is_some();
-    let guardian = Guardian { policy, charge, audit: audit(options, &services, arguments)?, name: stage::name(options.command), made: Lock::default(), processes: Lock::default(), own_address: Lock::default(), denied: Lock::default(), names: Lock::default(), refused: Default::default() };
+    let guardian = Guardian { machines: Lock::new(machines), clock, policy, charge, audit: audit(options, &services, arguments)?, name: stage::name(options.command), made: Lock::default(), processes: Lock::default(), own_address: Lock::default(), denied: Lock::default(), names: Lock::default(), refused: Default::default() };
     let pool = if limits.memory.is_some() { Services::own_pool } else { Services::pool_for_child };
     stage::run_with(guardian, tag(PARENT, Kind::Parent), limits.services(services)?, pool, options.command, arguments)
 }

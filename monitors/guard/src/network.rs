@@ -2,10 +2,10 @@
 //! written as none.
 
 use crate::reach::names_terminal;
-use crate::subject::{NETWORK, Subject};
+use crate::subject::{Kind, NETWORK, NETWORK_OUTSIDE, Subject};
 use alloc::format;
 use alloc::vec::Vec;
-use nacre_proto::channel::{InternetName, bind, connect, fifo, send};
+use nacre_proto::channel::{InternetName, bind, connect, fifo, send, sockets};
 use nacre_proto::flags::SOCK_STREAM;
 
 /// Subject of a name that is no address.
@@ -52,6 +52,10 @@ pub fn subject(object: &Subject, label: u32, words: &[u64; 6], bytes: &[u8]) -> 
     if reaches_others(object, label) {
         return Some(STRANGE.to_vec());
     }
+    // At a port that the child made itself, the service lists sockets of the child's alone.
+    if label == sockets::LABEL && object.kind != Kind::Account {
+        return Some(NETWORK_OUTSIDE.to_vec());
+    }
     Some(match receiver(label, words, bytes) {
         Some(name) => address(name),
         // The name stands behind the key; the server refuses one that does not agree with it.
@@ -72,7 +76,6 @@ pub fn alias(object: &Subject, label: u32, words: &[u64; 6], bytes: &[u8], own: 
 mod tests {
     use super::*;
     use crate::policy::Policy;
-    use crate::subject::Kind;
     use nacre_proto::channel::{INTERNET, listen, socket, terminal_facts};
     use nacre_proto::client::words;
     use nacre_proto::file;
@@ -119,13 +122,21 @@ mod tests {
     }
 
     #[test]
+    fn sockets_of_others_are_not_listed() {
+        let mut policy = Policy::default();
+        ["connect", "listen"].iter().for_each(|rule| policy.add(true, rule).unwrap());
+        let allows = |kind| policy.decide(sockets::LABEL, &super::subject(&network(kind), sockets::LABEL, &[0; 6], &[]).unwrap()).allowed;
+        assert!(allows(Kind::Account) && !allows(Kind::Service) && !allows(Kind::Plain));
+    }
+
+    #[test]
     fn rules_name_addresses_and_ports() {
         let (host, other) = (name(1, [10, 0, 2, 2], 80), name(1, [10, 0, 2, 3], 80));
         let rules = ["allow connect tcp 10.0.2.2:80"];
         assert!(allows(&rules, connect::LABEL, [0; 2], &host) && !allows(&rules, connect::LABEL, [0; 2], &other));
         assert!(allows(&rules, socket::LABEL, [0; 2], &[]) && allows(&rules, file::read::LABEL, [0; 2], &[]));
         let own = |kind, address, port| [name(kind, InternetName::LOOPBACK, port), name(kind, address, port)].concat();
-        assert!(allows(&rules, bind::LABEL, [8, 0], &own(1, InternetName::LOOPBACK, 40_000)));
+        assert!([1, 2].iter().all(|kind| allows(&rules, bind::LABEL, [8, 0], &own(*kind, InternetName::LOOPBACK, 40_000))));
         assert!(!allows(&rules, bind::LABEL, [8, 0], &own(1, InternetName::ANY, 8080)), "a port that others reach");
         assert!(allows(&rules, bind::LABEL, [8, 0], &own(2, InternetName::ANY, 40_000)) && !allows(&rules, bind::LABEL, [8, 0], &own(2, InternetName::ANY, 53)));
         let rules = ["allow listen tcp :8080"];

@@ -9,7 +9,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use nacre_nest::command::suggestion;
 use nacre_proto::describe::Operation;
-use nacre_proto::{PROTOCOLS, directory, file, process, terminal};
+use nacre_proto::{PROTOCOLS, channel, directory, file, process, terminal};
 
 /// A rule of the policy, for one operation.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ struct Check {
     rule: usize,
     allows: bool,
     pattern: Option<Pattern>,
+    /// The pattern names machines by their names.
+    has_name: bool,
 }
 
 impl Check {
@@ -55,6 +57,23 @@ pub struct Decision {
 
 /// The protocols whose objects have paths.
 const PATHS: [u32; 3] = [file::NUMBER, terminal::NUMBER, directory::NUMBER];
+
+/// Calls that reach a machine, and their group.
+const NAMING: [u32; 2] = [channel::connect::LABEL, channel::send::LABEL];
+const CONNECT: &str = "connect";
+
+/// Returns true if a pattern, `tcp HOST:PORT`, has a name in place of an address.
+fn has_name(pattern: &str) -> bool {
+    let host = pattern.rsplit(' ').next().and_then(|end| end.rsplit_once(':'));
+    host.is_some_and(|(host, _)| host.bytes().any(|byte| byte.is_ascii_alphabetic()))
+}
+
+/// Returns a pattern of machines as it is compared: in small letters, and with any protocol if it
+/// names none.
+fn of_machine(pattern: &str) -> String {
+    let small = pattern.to_ascii_lowercase();
+    if has_name(&small) && !small.contains(' ') { format!("??? {small}") } else { small }
+}
 
 fn is_named(operation: &Operation, call: &str) -> bool {
     match call.split_once('.') {
@@ -128,7 +147,8 @@ impl Policy {
         let operations = PROTOCOLS.iter().flat_map(|protocol| protocol.operations);
         let mut found = false;
         for (operation, line) in operations.zip(&mut self.lines).filter(|(operation, _)| is_named(operation, call)) {
-            line.checks.push(Check { rule, allows, pattern: pattern.map(|pattern| Pattern::new(pattern.as_bytes())) });
+            let has_name = NAMING.contains(&operation.label) && pattern.is_some_and(has_name);
+            line.checks.push(Check { rule, allows, pattern: pattern.map(|pattern| Pattern::new(pattern.as_bytes())), has_name });
             found |= operation.label == line.label;
         }
         found
@@ -138,6 +158,8 @@ impl Policy {
         if pattern.is_some() && !group.has_paths {
             return Err(format!("the group {} takes no pattern", group.name));
         }
+        let of_machine = pattern.filter(|_| group.name == CONNECT).map(of_machine);
+        let pattern = of_machine.as_deref().or(pattern);
         for member in group.members {
             let pattern = match member.on {
                 On::Any | On::Way("") => pattern,
@@ -179,6 +201,28 @@ impl Policy {
             }
         }
         decision
+    }
+
+    /// Returns the decision on a call that reaches a machine, by its name. Rules that have
+    /// addresses say nothing about names: whoever owns a name could make it look like an address.
+    pub fn decide_by_name(&self, label: u32, subject: &[u8]) -> Decision {
+        let line = self.lines.iter().find(|line| line.label == label);
+        let checks = line.iter().flat_map(|line| &line.checks).filter(|check| check.has_name && check.matches(subject));
+        checks.fold(Decision { allowed: false, rule: None }, |decision, check| match decision {
+            Decision { allowed: false, rule: Some(_) } => decision,
+            Decision { allowed: true, .. } if check.allows => decision,
+            _ => Decision { allowed: check.allows, rule: Some(check.rule) },
+        })
+    }
+
+    /// Returns true if some rule names machines by their names.
+    pub fn has_names(&self) -> bool {
+        self.lines.iter().filter(|line| NAMING.contains(&line.label)).flat_map(|line| &line.checks).any(|check| check.has_name)
+    }
+
+    /// Returns true if this call reaches a machine that a rule can name.
+    pub fn is_naming(&self, label: u32) -> bool {
+        NAMING.contains(&label) && self.has_names()
     }
 
     /// Returns true if there is no rule.
@@ -296,6 +340,21 @@ mod tests {
         assert!(wrong("allow read etc/passwd").contains("write 'read /etc/passwd'"));
         assert!(wrong("deny write ./x").contains("not an absolute path"));
         assert!(Policy::default().add_file("allow read **/x\nallow read stream:*\nallow connect tcp 10.0.2.2:80").is_ok());
+    }
+
+    #[test]
+    fn machines_are_named_by_names_in_rules_that_have_names() {
+        let policy = policy("allow connect *.Debian.org:443\nallow connect tcp example.org:80\nallow connect tcp 10.0.2.*:*\ndeny connect tcp bad.debian.org:*");
+        let allows = |subject: &str| policy.decide_by_name(channel::connect::LABEL, subject.as_bytes()).allowed;
+        assert!(allows("tcp deb.debian.org:443") && allows("udp deb.debian.org:443") && allows("tcp example.org:80"));
+        for other in ["tcp deb.debian.org:80", "udp example.org:80", "tcp debian.org:443", "tcp bad.debian.org:443", "tcp 10.0.2.evil.org:443", "tcp deb.debian.org.evil.org:443"] {
+            assert!(!allows(other), "{other}");
+        }
+        assert!(policy.decide(channel::connect::LABEL, b"tcp 10.0.2.2:443").allowed && !policy.decide(channel::connect::LABEL, b"tcp 192.0.2.7:443").allowed);
+        assert!(policy.has_names() && policy.is_naming(channel::send::LABEL) && !policy.is_naming(channel::bind::LABEL));
+        let mut others = Policy::default();
+        others.add_file("allow connect\nallow connect udp 10.0.2.3:53\nallow listen tcp :80\nallow channel:outside\nallow *").unwrap();
+        assert!(!others.has_names());
     }
 
     #[test]

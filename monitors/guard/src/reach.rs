@@ -2,7 +2,7 @@
 //! sockets, terminals and keyed objects. The guard notes what the child makes, and a rule about the
 //! child's own things allows nothing else.
 
-use crate::subject::{CHANNELS, CHANNELS_OUTSIDE, Kind, PROCESS_OUTSIDE, PROCESS_OWN, Subject};
+use crate::subject::{CHANNELS, CHANNELS_OUTSIDE, PROCESS_OUTSIDE, PROCESS_OWN, Subject};
 use alloc::collections::BTreeSet;
 use nacre_proto::flags::{KEYED_MEMORY, KEYED_MESSAGES, KEYED_SEMAPHORES, LOCK_TEST, LOCK_WRITE};
 use nacre_proto::{channel, file, keyed, mailbox, process};
@@ -39,8 +39,8 @@ pub fn needs_at_most(label: u32) -> &'static [Need] {
 pub fn needs(object: &Subject, label: u32, words: &[u64; 6], has_bytes: bool) -> &'static [Need] {
     match label >> 16 {
         file::NUMBER if locks_alone(label, words) => &[WRITES],
-        channel::NUMBER if object.kind != Kind::Service => needs_at_end(object, label, words, has_bytes),
-        mailbox::NUMBER if object.kind != Kind::Service => match label {
+        channel::NUMBER if !object.kind.is_service() => needs_at_end(object, label, words, has_bytes),
+        mailbox::NUMBER if !object.kind.is_service() => match label {
             mailbox::open::LABEL | mailbox::unlink::LABEL => &[OUTSIDE],
             mailbox::part::LABEL | mailbox::send::LABEL => &[WRITES],
             mailbox::facts::LABEL | mailbox::withdraw::LABEL => &[],
@@ -138,7 +138,7 @@ pub fn names_terminal(object: &Subject, label: u32) -> bool {
     match label {
         terminal_open::LABEL | terminal_status::LABEL | terminal_set_mode::LABEL | terminal_set_owner::LABEL | terminal_set_times::LABEL => true,
         // An end is asked for its own.
-        terminal_facts::LABEL => object.kind == Kind::Service,
+        terminal_facts::LABEL => object.kind.is_service(),
         _ => false,
     }
 }
@@ -146,7 +146,7 @@ pub fn names_terminal(object: &Subject, label: u32) -> bool {
 fn is_own_channel(object: &Subject, label: u32, words: &[u64; 6], has_bytes: bool) -> bool {
     use channel::*;
     match label {
-        fifo::LABEL | bind::LABEL => false,
+        fifo::LABEL | bind::LABEL | sockets::LABEL => false,
         connect::LABEL => !has_bytes,
         send::LABEL => words[1] == 0,
         label => !names_terminal(object, label),
@@ -161,7 +161,7 @@ pub fn brought(subject: &[u8]) -> &'static [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subject::NETWORK;
+    use crate::subject::{Kind, NETWORK};
     use nacre_proto::PROTOCOLS;
 
     fn words<const N: usize>(some: [u64; N]) -> [u64; 6] {
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn names_lead_outside() {
         let (made, service, end) = (Made::default(), object(CHANNELS, Kind::Service), object(CHANNELS, Kind::Plain));
-        for label in [channel::bind::LABEL, channel::connect::LABEL, channel::fifo::LABEL, mailbox::open::LABEL, mailbox::unlink::LABEL] {
+        for label in [channel::bind::LABEL, channel::connect::LABEL, channel::fifo::LABEL, channel::sockets::LABEL, mailbox::open::LABEL, mailbox::unlink::LABEL] {
             assert_eq!(made.subject(&service, label, &[0; 6], true), Some(CHANNELS_OUTSIDE), "{label:#x}");
         }
         assert_eq!(made.subject(&end, channel::send::LABEL, &words([0, 4]), true), Some(CHANNELS_OUTSIDE));

@@ -19,6 +19,8 @@ pub const CHANNELS: &[u8] = b"channels";
 pub const CHANNELS_OUTSIDE: &[u8] = b"channels:outside";
 /// Name of the service of sockets of the internet, and of what the child has there.
 pub const NETWORK: &[u8] = b"network";
+/// Name of sockets of the internet that others may have.
+pub const NETWORK_OUTSIDE: &[u8] = b"network:outside";
 /// Name of the child's own processes.
 pub const PROCESS_OWN: &[u8] = b"process:own";
 /// Name of all other processes.
@@ -33,11 +35,20 @@ pub enum Kind {
     Directory,
     /// The service of channels, or that of the internet. Its requests say what they are about.
     Service,
+    /// The service of the internet at a port that the child made there, below its own.
+    Account,
     /// A port of the manager's that servers notify. The child hands it to a terminal, whose server
     /// keeps the proxy.
     Notified,
     /// All else.
     Plain,
+}
+
+impl Kind {
+    /// Returns true for a service, at whatever port.
+    pub fn is_service(self) -> bool {
+        matches!(self, Kind::Service | Kind::Account)
+    }
 }
 
 /// An object that the child has a reference to.
