@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Status, Time};
 use crate::names::{Entry, Listing, is_name};
+use crate::paths::{MAX_PATH, Paths};
 use crate::{Error, MAX_MESSAGE, PAYLOAD};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -120,6 +121,8 @@ pub struct Client<W> {
     end: u32,
     /// Largest number of bytes of a file in one message.
     payload: u32,
+    /// Paths that the server keeps, if that must be seen to.
+    paths: Option<Paths>,
 }
 
 /// A message that is being written.
@@ -167,7 +170,7 @@ impl<W: Wire> Client<W> {
     /// are others than those that clients of earlier generations had.
     pub fn start_again(wire: W, generation: u32) -> Result<Client<W>, Error> {
         let first = generation % GENERATIONS * MAX_FIDS;
-        let mut client = Client { wire, request: Vec::new(), answer: Vec::new(), free: Vec::new(), next: first + 1, end: first + MAX_FIDS, payload: 0 };
+        let mut client = Client { wire, request: Vec::new(), answer: Vec::new(), free: Vec::new(), next: first + 1, end: first + MAX_FIDS, payload: 0, paths: None };
         let mut answer = client.ask_tagged(NO_TAG, kind::VERSION, |message| message.words(&[MAX_MESSAGE]).string(VERSION))?;
         let size = answer.word()?;
         if answer.string()? != VERSION || !(4096..=MAX_MESSAGE).contains(&size) {
@@ -176,6 +179,25 @@ impl<W: Wire> Client<W> {
         client.payload = PAYLOAD.min(size - 24);
         client.ask(kind::ATTACH, |message| message.words(&[ROOT.0, NONE]).string(b"root").string(b"").words(&[0]))?;
         Ok(client)
+    }
+
+    /// Sees to it from now on, while there is no number but [`ROOT`], that no path which the server
+    /// keeps for a number becomes longer than [`MAX_PATH`]. `ENAMETOOLONG`: one would.
+    pub fn bound_paths(mut self) -> Self {
+        self.paths = Some(Paths::new(ROOT.0));
+        self
+    }
+
+    fn check_path(&self, directory: Fid, name: &[u8]) -> Result<(), Error> {
+        checked(name)?;
+        let is_short = self.paths.as_ref().is_none_or(|paths| paths.length_of(directory.0, name) <= MAX_PATH);
+        if is_short { Ok(()) } else { Err(Error::TOO_LONG) }
+    }
+
+    fn note_path(&mut self, note: impl FnOnce(&mut Paths)) {
+        if let Some(paths) = &mut self.paths {
+            note(paths);
+        }
     }
 
     /// Returns the way to the server.
@@ -228,16 +250,25 @@ impl<W: Wire> Client<W> {
 
     /// Returns a number for the file that `name` leads to from a directory.
     pub fn walk(&mut self, directory: Fid, name: &[u8]) -> Result<Fid, Error> {
-        checked(name)?;
-        self.with_new(|client, fid| {
+        self.check_path(directory, name)?;
+        let fid = self.with_new(|client, fid| {
             let mut answer = client.ask(kind::WALK, |message| message.words(&[directory.0, fid.0]).short(1).string(name))?;
             if answer.number(2)? == 1 { Ok(()) } else { Err(Error::NOT_FOUND) }
-        })
+        })?;
+        self.note_path(|paths| paths.walk(directory.0, name, fid.0));
+        Ok(fid)
+    }
+
+    /// Returns another number for a file.
+    fn copy(&mut self, fid: Fid) -> Result<Fid, Error> {
+        let copy = self.with_new(|client, copy| client.ask(kind::WALK, |message| message.words(&[fid.0, copy.0]).short(0)).map(drop))?;
+        self.note_path(|paths| paths.copy(fid.0, copy.0));
+        Ok(copy)
     }
 
     /// Returns another number for a file, which is opened by it.
     pub fn open(&mut self, fid: Fid, flags: u32) -> Result<Fid, Error> {
-        let copy = self.with_new(|client, copy| client.ask(kind::WALK, |message| message.words(&[fid.0, copy.0]).short(0)).map(drop))?;
+        let copy = self.copy(fid)?;
         match self.ask(kind::OPEN, |message| message.words(&[copy.0, flags])).map(drop) {
             Ok(()) => Ok(copy),
             Err(error) => {
@@ -253,6 +284,7 @@ impl<W: Wire> Client<W> {
         let _ = self.ask(kind::FORGET, |message| message.words(&[fid.0]));
         if fid != ROOT && self.has_given(fid) {
             self.free.push(fid.0);
+            self.note_path(|paths| paths.forget(fid.0));
         }
     }
 
@@ -324,40 +356,48 @@ impl<W: Wire> Client<W> {
     /// which the new file is open to be read and written, whatever its mode allows.
     pub fn create(&mut self, directory: Fid, name: &[u8], mode: u32) -> Result<Fid, Error> {
         const EXCLUSIVE: u32 = 0o300;
-        checked(name)?;
-        let copy = self.with_new(|client, copy| client.ask(kind::WALK, |message| message.words(&[directory.0, copy.0]).short(0)).map(drop))?;
+        self.check_path(directory, name)?;
+        let copy = self.copy(directory)?;
         let made = self.ask(kind::CREATE, |message| message.words(&[copy.0]).string(name).words(&[EXCLUSIVE | open::READ_WRITE, mode, 0])).map(drop);
-        made.map(|()| copy).inspect_err(|_| self.forget(copy))
+        made.inspect_err(|_| self.forget(copy))?;
+        self.note_path(|paths| paths.walk(directory.0, name, copy.0));
+        Ok(copy)
     }
 
     /// Makes a directory.
     pub fn make_directory(&mut self, directory: Fid, name: &[u8], mode: u32) -> Result<(), Error> {
-        checked(name)?;
+        self.check_path(directory, name)?;
         self.ask(kind::MAKE_DIRECTORY, |message| message.words(&[directory.0]).string(name).words(&[mode, 0])).map(drop)
     }
 
     /// Makes a symbolic link.
     pub fn make_link(&mut self, directory: Fid, name: &[u8], target: &[u8]) -> Result<(), Error> {
-        checked(name)?;
+        self.check_path(directory, name)?;
         self.ask(kind::SYMBOLIC_LINK, |message| message.words(&[directory.0]).string(name).string(target).words(&[0])).map(drop)
     }
 
     /// Gives a file another name.
     pub fn link(&mut self, fid: Fid, directory: Fid, name: &[u8]) -> Result<(), Error> {
-        checked(name)?;
+        self.check_path(directory, name)?;
         self.ask(kind::LINK, |message| message.words(&[directory.0, fid.0]).string(name)).map(drop)
     }
 
     /// Moves a name, over whatever has the new one.
     pub fn rename(&mut self, from: (Fid, &[u8]), to: (Fid, &[u8])) -> Result<(), Error> {
-        checked(from.1)?;
-        checked(to.1)?;
-        self.ask(kind::RENAME, |message| message.words(&[from.0.0]).string(from.1).words(&[to.0.0]).string(to.1)).map(drop)
+        self.check_path(from.0, from.1)?;
+        self.check_path(to.0, to.1)?;
+        let names = ((from.0.0, from.1), (to.0.0, to.1));
+        if self.paths.as_mut().is_some_and(|paths| !paths.may_rename(names.0, names.1)) {
+            return Err(Error::TOO_LONG);
+        }
+        self.ask(kind::RENAME, |message| message.words(&[from.0.0]).string(from.1).words(&[to.0.0]).string(to.1)).map(drop)?;
+        self.note_path(|paths| paths.rename(names.0, names.1));
+        Ok(())
     }
 
     /// Removes a name, of an empty directory if `is_directory`.
     pub fn remove(&mut self, directory: Fid, name: &[u8], is_directory: bool) -> Result<(), Error> {
-        checked(name)?;
+        self.check_path(directory, name)?;
         let flags = if is_directory { REMOVE_DIRECTORY } else { 0 };
         self.ask(kind::REMOVE, |message| message.words(&[directory.0]).string(name).words(&[flags])).map(drop)
     }

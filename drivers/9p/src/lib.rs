@@ -11,12 +11,14 @@ extern crate alloc;
 mod answer;
 mod client;
 mod names;
+mod paths;
 #[cfg(test)]
 mod tests;
 
 pub use answer::{Status, Time};
 pub use client::{Capacity, Changes, Client, Fid, ROOT, Wire, open};
 pub use names::Entry;
+pub use paths::MAX_PATH;
 
 /// Largest number of bytes of a file that one message carries.
 pub const PAYLOAD: u32 = 128 << 10;
@@ -36,6 +38,8 @@ impl Error {
     pub const NO_MEMORY: Error = Error(12);
     /// There are too many numbers for files.
     pub const TOO_MANY: Error = Error(23);
+    /// A path would become longer than the server can bear.
+    pub const TOO_LONG: Error = Error(36);
     /// A name is none.
     pub const NO_NAME: Error = Error(22);
 }

@@ -86,7 +86,10 @@ impl HostDirectory {
     pub fn start(ranges: &[Range<u64>], before: usize) -> Result<HostDirectory, Fault> {
         let size = u64::from(MAX_MESSAGE).next_multiple_of(crate::frames::FRAME);
         let device = bus::files(ranges, before, size)?;
-        HostDirectory::greet(Box::new(Device(Some(device))), b"9p", 0).map_err(|_| Fault("the host does not speak 9P2000.L"))
+        let mut directory = HostDirectory::greet(Box::new(Device(Some(device))), b"9p", 0).map_err(|_| Fault("the host does not speak 9P2000.L"))?;
+        // QEMU leads anywhere by paths that are too long for it.
+        directory.client = directory.client.bound_paths();
+        Ok(directory)
     }
 
     /// Greets whoever serves files of this kind of file system at the other end of a wire, or his
