@@ -5,9 +5,8 @@ use crate::tree::Errno;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// Limit of the bytes that all files take, by this module's count, so that a guest cannot take all
-/// memory of its machine's owner.
-const BUDGET: usize = 8 << 20;
+/// Bytes that all files take, at most, if nobody says otherwise.
+pub const BUDGET: usize = 8 << 20;
 /// Bytes that one takes beside its path.
 const COST: usize = 256;
 /// Limit of open files.
@@ -28,18 +27,21 @@ pub struct Fid<O> {
 /// All files that the guest holds.
 pub struct Fids<O> {
     held: BTreeMap<u32, Fid<O>>,
+    /// Limit of the bytes that all files take, by this module's count, so that a guest cannot take
+    /// all memory of its machine's owner.
+    budget: usize,
     spent: usize,
     open_count: usize,
 }
 
 impl<O> Fids<O> {
-    pub fn new() -> Self {
-        Fids { held: BTreeMap::new(), spent: 0, open_count: 0 }
+    pub fn new(budget: usize) -> Self {
+        Fids { held: BTreeMap::new(), budget, spent: 0, open_count: 0 }
     }
 
     /// Forgets all.
     pub fn clear(&mut self) {
-        *self = Self::new();
+        *self = Self::new(self.budget);
     }
 
     pub fn get(&self, number: u32) -> Result<&Fid<O>, Errno> {
@@ -90,7 +92,7 @@ impl<O> Fids<O> {
 
     /// Returns an error if more bytes come than there is room for when `gone` bytes have gone.
     fn check_change(&self, gone: usize, come: usize) -> Result<(), Errno> {
-        if come > gone && self.spent - gone + come > BUDGET { Err(Errno::NFILE) } else { Ok(()) }
+        if come > gone && self.spent - gone + come > self.budget { Err(Errno::NFILE) } else { Ok(()) }
     }
 
     /// Takes a number back.
@@ -150,7 +152,7 @@ mod tests {
 
     /// Makes as many files as the budget has room for, with paths of this length.
     fn full(length: usize) -> Fids<()> {
-        let mut fids = Fids::new();
+        let mut fids = Fids::new(BUDGET);
         (0..).take_while(|number| fids.add(*number, name(*number, length)).is_ok()).for_each(drop);
         fids
     }

@@ -1,7 +1,7 @@
 //! The server: one message in, one answer out.
 
 use crate::attributes::{self, is_directory, number_of};
-use crate::fids::Fids;
+use crate::fids::{BUDGET, Fids};
 use crate::list::{Batch, Directory};
 use crate::message::{MAX_MESSAGE, Reader, Writer};
 use crate::names;
@@ -91,8 +91,13 @@ fn header(reader: &mut Reader<'_>) -> Result<(u32, u8, u16), Errno> {
 impl<T: Tree> Server<T> {
     /// Makes a server that no guest has greeted yet.
     pub fn new(tree: T) -> Self {
+        Server::with_budget(tree, BUDGET)
+    }
+
+    /// Makes a server whose guest's files take at most so many bytes, some 300 each.
+    pub fn with_budget(tree: T, budget: usize) -> Self {
         let message_size = MAX_MESSAGE as u32;
-        Server { tree, fids: Fids::new(), batch: Batch::default(), message_size }
+        Server { tree, fids: Fids::new(budget), batch: Batch::default(), message_size }
     }
 
     /// Returns the tree.

@@ -122,7 +122,7 @@ impl Carrier {
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     let is_read_only = arguments.get(1) == Some(READ_ONLY);
-    store::take().map_err(|errno| format!("has no memory: {errno}"))?;
+    let budget = store::take().map_err(|errno| format!("has no memory: {errno}"))?;
     let clock = Clock::find().map_err(|errno| format!("cannot find the clock: {errno}"))?;
     let mut hands = Hands::take()?;
     let volume = mount(&mut hands, is_read_only, clock).map_err(|why| format!("cannot be used: {why}"))?;
@@ -133,7 +133,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         say(arguments, "has no journal: what is written may be lost or half done if the machine ends suddenly");
     }
     let [message, answer] = [hands.request.size(), hands.answer.size()].map(|size| vec![0; size as usize]);
-    let mut carrier = Carrier { hands, server: Some(Server::new(volume)), message, answer, last: (0, Ok(0)) };
+    let mut carrier = Carrier { hands, server: Some(Server::with_budget(volume, budget)), message, answer, last: (0, Ok(0)) };
     let port = OwnedPort::new(0, PortSet::NONE).map_err(|status| format!("has no port: {status:?}"))?;
     let wire = port.new_reference(REFERENCE_USE).map_err(|status| format!("has no wire: {status:?}"))?;
     driver::ready(Reference::PARENT, wire.handle()).map_err(|errno| format!("cannot begin: {errno}"))?;

@@ -35,7 +35,7 @@ impl Root {
     /// Waits at most `patience` nanoseconds (0: for ever) for an event, and answers it.
     fn step(&mut self, endpoint: &mut ServerEndpoint, patience: u64) -> Result<(), Status> {
         // Work that is left is done between requests, and at once if there is none.
-        let patience = if self.woken.is_empty() && !self.has_chores() && !self.has_differences() { self.patience_of_faults(patience) } else { 1 };
+        let patience = if self.woken.is_empty() && !self.has_chores() && !self.has_differences() && !self.files.tree.has_idle() { self.patience_of_faults(patience) } else { 1 };
         match endpoint.next(self.objects.set().address(), patience) {
             Ok(event) => self.handle(event),
             Err(status) if status.code() == Some(Code::TimedOut) => {}
@@ -47,6 +47,7 @@ impl Root {
         self.wake_more();
         self.do_chore();
         self.tell_differences();
+        self.files.tree.forget_idle(|node| self.notices.watches(node));
         self.feed_faults();
         self.console.push_messages(&mut self.files);
         self.ports.push(&mut self.files);

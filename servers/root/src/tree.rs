@@ -13,6 +13,7 @@ mod content;
 mod difference;
 mod fetching;
 mod file_systems;
+mod forgetting;
 mod list;
 mod log;
 mod node;
@@ -96,6 +97,8 @@ pub struct Tree<S> {
     next_evicted: u32,
     /// Directories of others, around which it is or which are in it.
     sides: outside::Sides,
+    /// Files of theirs that may be forgotten.
+    forgetting: forgetting::Forgetting,
     /// Events for those who watch.
     pub happened: log::Log,
 }
@@ -111,7 +114,7 @@ impl<S: Store> Tree<S> {
         node.links = 2;
         let root = nodes.insert(node);
         debug_assert_eq!(root, parent);
-        Tree { nodes, root, store, next_evicted: 0, sides: outside::Sides::default(), happened: log::Log::default() }
+        Tree { nodes, root, store, next_evicted: 0, sides: outside::Sides::default(), forgetting: forgetting::Forgetting::default(), happened: log::Log::default() }
     }
 
     /// The root directory.
@@ -270,7 +273,7 @@ impl<S: Store> Tree<S> {
         let node = self.node(key)?;
         Ok(Facts {
             file_system: self.file_system_of(node),
-            inode: u64::from(key.index()) + 1,
+            inode: self.inode_of(key, node),
             mode: node.mode,
             links: node.links.max(node.outside_links),
             owner: (node.uid, node.gid),

@@ -151,6 +151,7 @@ impl<S: Store> Tree<S> {
         let stamp = Some((found.times[1], found.size));
         let node = Node { origin: Some(away), outside_inode: found.inode, outside_stamp: stamp, links: u32::from(is_directory), outside_links: found.links, outside_blocks: found.blocks, uid: found.owner.0, gid: found.owner.1, ..Node::new(found.mode, body, modified) };
         let key = self.nodes.insert(Node { accessed, changed, ..node });
+        self.forgetting.count(away.side);
         if found.links > 1 && !is_directory {
             outside.by_inode.insert(found.inode, key);
         }
@@ -209,6 +210,7 @@ impl<S: Store> Tree<S> {
 
     /// A node goes: its number is given back.
     pub(super) fn forget_origin(&mut self, away: Away, inode: u64, key: Key) {
+        self.forgetting.discount(away.side);
         if let Some(outside) = self.sides.of_mut(away) {
             outside.origin.forget(away.id);
             if outside.by_inode.get(&inode) == Some(&key) {

@@ -1,7 +1,7 @@
 //! File systems, as `stat` and `df` tell them apart: the one in memory, and one for each other side
 //! that gets changes, or refuses them. What a side's changes are kept of is in memory, too.
 
-use super::node::{Node, NodeContent};
+use super::node::{Away, Node, NodeContent};
 use super::outside::Changes;
 use super::Tree;
 use crate::store::Store;
@@ -36,6 +36,12 @@ impl<S: Store> Tree<S> {
         let parent = || node.parent.filter(|_| matches!(node.body, NodeContent::Special(_))).and_then(|parent| self.nodes.get(parent)?.origin);
         let apart = node.origin.or_else(parent).filter(|away| self.sides.of(*away).is_some_and(|outside| outside.changes != Changes::Kept));
         apart.map_or(MEMORY, |away| SIDES + u64::from(away.side))
+    }
+
+    /// Returns the number of a node in its file system: the other side's, if it keeps what it has.
+    pub(super) fn inode_of(&self, key: Key, node: &Node) -> u64 {
+        let is_apart = |away: &Away| self.sides.of(*away).is_some_and(|outside| outside.changes != Changes::Kept);
+        node.origin.filter(is_apart).map_or(u64::from(key.index()) + 1, |_| node.outside_inode)
     }
 
     /// Returns the file system with this number, or that with the next higher one. One that cannot

@@ -36,7 +36,7 @@ impl<S: Store> Tree<S> {
             return Err(Errno::EINVAL);
         }
         let end = into.len() + size;
-        into.extend_from_slice(&(u64::from(key.index()) + 1).to_le_bytes());
+        into.extend_from_slice(&self.inode_of(key, self.node(key)?).to_le_bytes());
         into.extend_from_slice(&self.node(key)?.mode.to_le_bytes());
         into.extend_from_slice(&(name.len() as u32).to_le_bytes());
         into.extend_from_slice(name);

@@ -269,6 +269,11 @@ impl Node {
         }
     }
 
+    /// Returns true if bytes of its content are in memory.
+    pub fn has_content(&self) -> bool {
+        matches!(&self.body, NodeContent::File(content) if content.blocks() > 0)
+    }
+
     /// Returns true if one of these seals is on it.
     pub fn is_sealed(&self, seals: u64) -> bool {
         self.seals.unwrap_or(0) & seals != 0

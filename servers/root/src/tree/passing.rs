@@ -125,6 +125,7 @@ impl<S: Store> Tree<S> {
         self.note_unsynced(place.directory);
         let side = self.nodes.get(place.directory).and_then(|directory| directory.origin).map(|away| away.side);
         node.origin = side.map(|side| Away { side, id: found.id });
+        side.into_iter().for_each(|side| self.forgetting.count(side));
         (node.outside_inode, node.outside_links) = (found.inode, found.links);
         (node.mode, (node.uid, node.gid)) = (found.mode, found.owner);
         if let NodeContent::File(content) = &mut node.body {

@@ -129,6 +129,11 @@ impl Content {
         if can_go { self.held } else { 0 }
     }
 
+    /// Returns true if the other side has all of it, and nobody has memory of it.
+    pub fn is_all_outside(&self) -> bool {
+        !self.is_kept && self.outside_end == self.size
+    }
+
     /// Gives memory back whose bytes the other side still has. Returns how many.
     pub fn evict(&mut self, store: &mut impl Store) -> u64 {
         let count = self.evictable();
