@@ -36,7 +36,7 @@ pub struct Paths {
     free: Vec<Place>,
     names: BTreeMap<(Place, Rc<[u8]>), Place>,
     places: BTreeMap<u32, Place>,
-    /// No path is longer than this.
+    /// Length that no path exceeds.
     longest: usize,
 }
 

@@ -14,6 +14,7 @@ mod difference;
 mod fetching;
 mod file_systems;
 mod forgetting;
+mod known;
 mod list;
 mod log;
 mod node;
@@ -98,7 +99,7 @@ pub struct Tree<S> {
     /// Directories of others, around which it is or which are in it.
     sides: outside::Sides,
     /// Files of theirs that may be forgotten.
-    forgetting: forgetting::Forgetting,
+    forgetting: known::Forgetting,
     /// Events for those who watch.
     pub happened: log::Log,
 }
@@ -114,7 +115,7 @@ impl<S: Store> Tree<S> {
         node.links = 2;
         let root = nodes.insert(node);
         debug_assert_eq!(root, parent);
-        Tree { nodes, root, store, next_evicted: 0, sides: outside::Sides::default(), forgetting: forgetting::Forgetting::default(), happened: log::Log::default() }
+        Tree { nodes, root, store, next_evicted: 0, sides: outside::Sides::default(), forgetting: known::Forgetting::default(), happened: log::Log::default() }
     }
 
     /// The root directory.

@@ -10,57 +10,10 @@ use super::outside::Changes;
 use super::Tree;
 use crate::store::Store;
 use crate::table::Key;
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// Known files of a side that are never too many.
-#[cfg(not(test))]
-const MANY: usize = 16_384;
-#[cfg(test)]
-const MANY: usize = 64;
 /// Files that are forgotten between two requests, at most: each costs a question to the other side.
 const AT_ONCE: usize = 32;
-
-/// Files of sides that may be forgotten.
-pub(super) struct Forgetting {
-    /// Number of files of each side that are known.
-    known: [usize; 1 << u8::BITS],
-    /// Number that is too many.
-    limits: [usize; 1 << u8::BITS],
-    /// Set once a side may have too many.
-    is_due: bool,
-    /// Files that were idle when they were looked at.
-    left: VecDeque<Key>,
-}
-
-impl Default for Forgetting {
-    fn default() -> Forgetting {
-        Forgetting { known: [0; 1 << u8::BITS], limits: [MANY; 1 << u8::BITS], is_due: false, left: VecDeque::new() }
-    }
-}
-
-impl Forgetting {
-    /// Counts one more known file of a side's.
-    pub(super) fn count(&mut self, side: u8) {
-        self.known[usize::from(side)] += 1;
-        self.is_due |= self.is_crowded(side);
-    }
-
-    fn is_crowded(&self, side: u8) -> bool {
-        self.known[usize::from(side)] > self.limits[usize::from(side)]
-    }
-
-    /// Lets sides have twice what has stayed before it is looked at again.
-    fn settle(&mut self) {
-        self.limits.iter_mut().zip(self.known).for_each(|(limit, known)| *limit = MANY.max(2 * known));
-    }
-
-    /// Counts one less.
-    pub(super) fn discount(&mut self, side: u8) {
-        let known = &mut self.known[usize::from(side)];
-        *known = known.saturating_sub(1);
-    }
-}
 
 impl<S: Store> Tree<S> {
     /// Returns true if there are files to be forgotten.
@@ -137,7 +90,8 @@ mod tests {
     use super::super::outside::Changes;
     use super::super::outside_tests::{Other, World, find, tree};
     use super::super::{Tree, format};
-    use super::{AT_ONCE, MANY};
+    use super::super::known::MANY;
+    use super::AT_ONCE;
     use crate::store::fake::Fake;
     use std::cell::RefCell;
     use std::format;
