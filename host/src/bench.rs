@@ -10,6 +10,7 @@ mod freeze;
 pub mod linux;
 mod machines;
 mod memory;
+mod outside;
 mod page;
 mod parallel;
 mod scale;
@@ -64,6 +65,11 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
         let table = freeze::measure(tree, &products, most)?;
         print!("{table}");
         return if arguments.write { page::put_kept(tree, page::FREEZING, &table.to_string()).map(|()| 0) } else { Ok(0) };
+    }
+    if let Some(mebibytes) = arguments.outside {
+        let table = outside::measure(tree, &products, mebibytes, arguments.no_linux)?;
+        print!("{table}");
+        return if arguments.write { page::put_kept(tree, page::OUTSIDE, &table.to_string()).map(|()| 0) } else { Ok(0) };
     }
     let Some(program) = products.program("measure") else {
         return Err(Failure::new(Class::NotFound, "the tree has no program to measure with (bench/measure)"));

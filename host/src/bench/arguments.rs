@@ -31,8 +31,12 @@ pub struct BenchArguments {
     /// much memory
     #[arg(long, value_name = "MIB", num_args = 0..=1, default_missing_value = "512")]
     pub freeze: Option<u64>,
+    /// Print only the table of what crosses the machine's boundary, and of programs as Debian ships
+    /// them; MIB is the size of the files that are read (see `bench/outside`)
+    #[arg(long, value_name = "MIB", num_args = 0..=1, default_missing_value = "256", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub outside: Option<u64>,
     /// Print only the table of Linux in a guest beside Linux alone
-    #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale", "memory"])]
+    #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale", "memory", "outside"])]
     pub machines: bool,
     /// Also write the figures into the tree's page doc/performance.md; of --memory, whole
     /// tables

@@ -176,8 +176,8 @@ fn make_repository(path: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// A C program of 2,000 lines.
-fn long_source() -> String {
+/// Returns a C program of 2,000 lines.
+pub fn long_source() -> String {
     let mut source = String::from("#include <stdio.h>\n");
     for number in 0..333 {
         let _ = writeln!(
