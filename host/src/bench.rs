@@ -14,6 +14,7 @@ mod outside;
 mod page;
 mod parallel;
 mod scale;
+mod source;
 mod table;
 
 use std::fs;

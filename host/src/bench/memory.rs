@@ -3,11 +3,11 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use super::source::long_source;
 use super::table::grouped;
 use super::{LIMIT, chain};
 use crate::boot::guest::Guest;
@@ -176,19 +176,6 @@ fn make_repository(path: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// Returns a C program of 2,000 lines.
-pub fn long_source() -> String {
-    let mut source = String::from("#include <stdio.h>\n");
-    for number in 0..333 {
-        let _ = writeln!(
-            source,
-            "static int f{number}(int *a, int n) {{\n    int s = {number};\n    for (int i = 0; i < n; i++)\n        s += a[i] * {number} ^ (s >> 3);\n    return s;\n}}"
-        );
-    }
-    source.push_str("int main(void) { int a[9] = {0}; return f0(a, 9) + f332(a, 9); }\n");
-    source
-}
-
 impl fmt::Display for Memory {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(to, "`./nacre bench --memory programs --write` measures this table alone: programs below `pager`, on all")?;
@@ -223,10 +210,5 @@ mod tests {
         assert_eq!(parse(output), Some(Run { instructions: 123_456, faults: 12, fresh: 34, brought: 56, put_away: 9 }));
         assert_eq!(parse("pager: 5 ticks\n"), None);
         assert_eq!(parse(&output.replace("ticks", "ms")), None);
-    }
-
-    #[test]
-    fn the_long_source_has_2_000_lines() {
-        assert!((1_990..2_010).contains(&long_source().lines().count()));
     }
 }

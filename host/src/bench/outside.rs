@@ -1,5 +1,5 @@
-//! `nacre bench --outside`: what crosses the machine's boundary (a directory of the host's, a disk, a
-//! network), and programs as Debian ships them, on both systems by the clock on the wall.
+//! `nacre bench --outside`: what crosses the machine's boundary (a directory of the host's, a disk,
+//! a network), and programs as Debian ships them, on both systems by the clock on the wall.
 
 mod noise;
 mod peer;
@@ -8,9 +8,10 @@ mod stage;
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use super::table::{Figures, grouped};
-use super::{LIMIT, linux};
+use super::linux;
 use crate::boot::files::{BUSYBOX, Files};
 use crate::boot::guest::Guest;
 use crate::boot::initramfs::archive;
@@ -30,6 +31,8 @@ use crate::tree::Tree;
 use peer::Peer;
 use stage::Stage;
 
+/// A guard against hanging.
+const LIMIT: Duration = Duration::from_secs(1800);
 /// Memory of both machines: what is read once has to fit.
 const MEMORY: u64 = 2 << 30;
 /// Bytes of a MiB.
@@ -60,12 +63,12 @@ const ROWS: [(&str, &str, Aim); 20] = [
     ("forks", "500 programs of a shell", Aim::Time(1.1)),
 ];
 
-/// What is aimed at, beside Linux.
+/// Aim beside Linux.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Aim {
-    /// So much of Linux's rate, at least.
+    /// Smallest part of Linux's rate.
     Rate(f64),
-    /// So many times Linux's time, at most.
+    /// Largest multiple of Linux's time.
     Time(f64),
 }
 

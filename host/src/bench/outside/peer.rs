@@ -28,7 +28,7 @@ impl Peer {
         Ok(Peer { port })
     }
 
-    /// Its port.
+    /// Returns its port.
     pub fn port(&self) -> u16 {
         self.port
     }

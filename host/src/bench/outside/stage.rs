@@ -9,7 +9,7 @@ use std::process::Command;
 use clap::Parser;
 
 use super::super::calls::compile_from;
-use super::super::memory::long_source;
+use super::super::source::long_source;
 use super::noise::Noise;
 use super::{MEMORY, MIB};
 use crate::boot::directory::{Directory, RootArguments};
@@ -27,17 +27,17 @@ use crate::tree::Tree;
 /// Files of the tree that is packed, and bytes of each.
 const TREE: (usize, usize) = (500, 100_000);
 
-/// What both machines have from this one.
+/// Belongings of this machine that both systems get.
 pub struct Stage {
-    /// At `/mnt`.
+    /// Directory at `/mnt`.
     pub volume: Volume,
-    /// At `/media`.
+    /// Disk at `/media`.
     pub disk: Disk,
     /// The root, read only.
     pub root: Directory,
-    /// With this machine in it.
+    /// Network with this machine in it.
     pub network: Network,
-    /// What the options above point to.
+    /// Folder that the options above point to.
     _folder: Folder,
 }
 
