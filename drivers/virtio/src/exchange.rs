@@ -2,7 +2,8 @@
 //! speaks 9P, or a disk (number 2).
 //!
 //! One request is on its way at a time, in one buffer, and its answer comes in another one. The
-//! device never interrupts: whoever waits for an answer looks.
+//! device never interrupts: whoever waits for an answer looks. The buffers lie behind the rings, so
+//! that somebody else who has the memory can write requests there and read answers.
 
 use crate::memory::{Memory, Shared};
 use crate::pci::{Configuration, Function};
@@ -34,6 +35,10 @@ pub struct Exchange<M> {
 }
 
 impl<M: Memory> Exchange<M> {
+    /// Bytes of the rings: the request lies behind them, and behind it the answer, in buffers of
+    /// the same size.
+    pub const RINGS: u64 = PAGE;
+
     /// Starts the device with these features. Requests and answers have at most `buffer_size`
     /// bytes, whole pages.
     /// `registers` maps the registers with a number, and `take` takes memory for the device.
@@ -94,12 +99,20 @@ impl<M: Memory> Exchange<M> {
 
     /// Gives the device a request, at most a buffer's size. It must have answered the last one.
     pub fn send(&mut self, request: &[u8]) -> Result<(), Fault> {
-        if self.is_busy || request.len() as u64 > self.buffer_size {
-            return Err(Fault("a request was given too early, or is too long"));
-        }
+        self.check_request(request.len() as u64)?;
+        self.shared.memory.copy_in(self.request_at(), request);
+        self.send_written(request.len() as u64)
+    }
+
+    fn check_request(&self, size: u64) -> Result<(), Fault> {
+        if self.is_busy || size > self.buffer_size { Err(Fault("a request was given too early, or is too long")) } else { Ok(()) }
+    }
+
+    /// Gives the device the request of so many bytes that stands in the buffer.
+    pub fn send_written(&mut self, size: u64) -> Result<(), Fault> {
+        self.check_request(size)?;
         let memory = &self.shared.memory;
-        memory.copy_in(self.request_at(), request);
-        memory.write(8, 4, request.len() as u64);
+        memory.write(8, 4, size);
         memory.write(AVAILABLE + 4 + 2 * (u64::from(self.sent) % ENTRIES), 2, 0);
         self.sent = self.sent.wrapping_add(1);
         // The index comes last: this processor's writes are seen in their order.
@@ -112,6 +125,15 @@ impl<M: Memory> Exchange<M> {
     /// Copies the answer to the last request into `to`, as far as it has room, and returns its
     /// length; `None` if it has not come yet.
     pub fn receive(&mut self, to: &mut [u8]) -> Result<Option<usize>, Fault> {
+        let Some(length) = self.take_answer()? else { return Ok(None) };
+        let count = to.len().min(length as usize);
+        self.shared.memory.copy_out(self.answer_at(), &mut to[..count]);
+        Ok(Some(length as usize))
+    }
+
+    /// Returns the length of the answer to the last request, which stands in the buffer; `None` if
+    /// it has not come yet.
+    pub fn take_answer(&mut self) -> Result<Option<u64>, Fault> {
         let memory = &self.shared.memory;
         let used = memory.read(USED + 2, 2) as u16;
         if !self.is_busy || used == self.sent.wrapping_sub(1) {
@@ -126,9 +148,7 @@ impl<M: Memory> Exchange<M> {
             return Err(Fault("the device answered with what is no answer"));
         }
         self.is_busy = false;
-        let count = to.len().min(length as usize);
-        memory.copy_out(self.answer_at(), &mut to[..count]);
-        Ok(Some(length as usize))
+        Ok(Some(length))
     }
 
     /// Stops the device: afterwards it reads and writes no memory.

@@ -61,7 +61,7 @@ impl Guest {
     pub fn compose(products: &Products, arguments: &GuestArguments, facts: &Facts) -> Outcome<Guest> {
         let below = arguments.root.as_ref();
         let mut files = below.map_or_else(|| base(data::limit(arguments.memory)), |root| Ok(root.files()))?;
-        add_native(&mut files, products, !arguments.disks.is_empty())?;
+        add_native(&mut files, products, &drivers(arguments))?;
         let directory = std::env::current_dir().context(Class::Internal, || "cannot find the current directory".to_string())?;
         for option in &arguments.files {
             given::add(&mut files, &directory, option, below.is_some())?;
@@ -116,6 +116,12 @@ impl Guest {
         let absent = if below.is_some() || !arguments.volumes.is_empty() { None } else { absent(&arguments.command, &directory, &files) };
         Ok(Guest { image, absent, outputs: stack.outputs, name, program, has_machine })
     }
+}
+
+/// Returns the names of the drivers that the machine needs.
+fn drivers(arguments: &GuestArguments) -> Vec<&'static str> {
+    let (has_directories, has_disks) = (arguments.root.is_some() || !arguments.volumes.is_empty(), !arguments.disks.is_empty());
+    [("directory", has_directories), ("disk", has_disks)].into_iter().filter_map(|(name, is_needed)| is_needed.then_some(name)).collect()
 }
 
 /// Tells root of the directories of this machine and of the disks.
@@ -291,13 +297,13 @@ fn applets() -> Outcome<Vec<PathBuf>> {
 }
 
 /// Native programs go to `/bin`, before applets of their names; the library for Linux programs has
-/// its own place.
-fn add_native(files: &mut Files, products: &Products, has_disks: bool) -> Outcome<()> {
+/// its own place, and so have the drivers that the machine needs.
+fn add_native(files: &mut Files, products: &Products, drivers: &[&str]) -> Outcome<()> {
     for program in &products.programs {
         match (program.group.as_str(), program.name.as_str()) {
             ("servers", "root") => {}
-            ("servers", "disk") if !has_disks => {}
-            ("servers", "disk") => files.add_file(Path::new("/lib/nacre/disk"), 0o700, stripped(program)?),
+            ("servers", driver) if !drivers.contains(&driver) => {}
+            ("servers", driver) => files.add_file(&Path::new("/lib/nacre").join(driver), 0o700, stripped(program)?),
             ("user", "linux") => files.add_file(Path::new("/lib/nacre/linux"), 0o755, stripped(program)?),
             _ => files.add_file(&Path::new("/bin").join(&program.name), 0o755, stripped(program)?),
         }

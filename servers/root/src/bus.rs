@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_proto::Errno;
 use nacre_sys::{OwnedReference, OwnedRegion, Reference, Window, io};
-use nacre_virtio::{BLOCK, CONSOLE, Configuration, Console, Exchange, FILES, Fault, Function, Layout, Memory, NETWORK, Network, Shared, VENDOR, find, find_next};
+use nacre_virtio::{CONSOLE, Configuration, Console, Fault, Function, Layout, Memory, NETWORK, Network, Shared, VENDOR, find, find_next};
 
 const ALL_PORTS: Reference = Reference(IO_PORTS);
 /// Ports of the configuration space: which word, and its value.
@@ -79,17 +79,6 @@ pub fn console(ranges: &[Range<u64>]) -> Result<(Console<DeviceMemory>, u64), Fa
     Ok((console?, line))
 }
 
-/// Starts the device of files that has so many before it. Its messages have at most so many bytes,
-/// whole frames.
-pub fn files(ranges: &[Range<u64>], before: usize, size: u64) -> Result<Exchange<DeviceMemory>, Fault> {
-    let function = find_next(&mut Space, VENDOR, FILES, before).ok_or(Fault("there is no such device"))?;
-    let device = Exchange::start(&mut Space, function, |number| registers(function, number, ranges), take, (size, 0));
-    if device.is_err() {
-        function.turn(&mut Space, false);
-    }
-    device
-}
-
 /// Starts the machine's network card. Returns it with its interrupt line.
 pub fn network(ranges: &[Range<u64>]) -> Result<(Network<DeviceMemory>, u64), Fault> {
     let function = find(&mut Space, VENDOR, NETWORK).ok_or(Fault("there is no such device"))?;
@@ -141,10 +130,10 @@ impl Handed {
     }
 }
 
-/// Prepares the disk that has so many before it, with so many bytes of memory.
-pub fn disk(ranges: &[Range<u64>], before: usize, size: u64) -> Result<Handed, Fault> {
+/// Prepares the device of this kind that has so many before it, with so many bytes of memory.
+pub fn hand_out(ranges: &[Range<u64>], device: u16, before: usize, size: u64) -> Result<Handed, Fault> {
     const LACK: Fault = Fault("there is no memory for it");
-    let function = find_next(&mut Space, VENDOR, BLOCK, before).ok_or(Fault("there is no such disk"))?;
+    let function = find_next(&mut Space, VENDOR, device, before).ok_or(Fault("there is no such device"))?;
     let (_, bar) = Layout::read(&mut Space, function)?;
     let (window, bytes) = registers(function, bar, ranges).ok_or(Fault("its registers cannot be mapped"))?;
     let shared = take(size).ok_or(LACK)?;

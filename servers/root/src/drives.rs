@@ -1,17 +1,23 @@
-//! Disks of the machine, each in the hands of a driver: a program beside the machine's, which gets
-//! the device, and serves the volume on it by 9P. The driver's end is the disk's alone.
+//! Directories of the host's and disks, each in the hands of a driver: a program beside the
+//! machine's, which gets the device, and has it carry out requests of 9P. The driver's end is that
+//! device's alone.
 //!
 //! Root waits for each answer. A driver that gives none in time ends, and each that has ended has a
-//! successor, which finds the volume as after a loss of power: what was not brought to the disk may
-//! be lost, and who asks for it by `fsync` is told so.
+//! successor, which resets the device. What was written to a directory is the host's by then. A
+//! volume is found as after a loss of power: what was not brought to the disk may be lost, and who
+//! asks for it by `fsync` is told so.
 
+mod kind;
 mod line;
 
+pub use kind::{DIRECTORIES, DISKS};
 pub use line::PART;
 
 use crate::bus::{self, Handed};
+use crate::files::Files;
 use crate::hardware::monotonic;
 use crate::host_directory::HostDirectory;
+use crate::boot_files::BootFiles;
 use crate::objects::Kind;
 use crate::root::Root;
 use crate::table::Key;
@@ -22,61 +28,62 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use core::ops::Range;
+use kind::{DriveKind, Listed, listed};
 use line::{DriverWire, LIMIT, Line};
 use nacre_nest::host::Exception;
-use nacre_nest::{Child, Ports, Program, Sizes, spawn};
+use nacre_nest::{Child, Ports, Program, Sizes, SpawnError, spawn};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, driver};
 use nacre_sys::{OwnedReference, Span};
 use nacre_virtio::Fault;
 
-/// Boot file that lists them: of each the path at which its volume is to be, the fate of changes as
-/// for directories of the host's, and its name for people, each behind with a zero.
-pub const LIST: &[u8] = b"/etc/nacre/disks";
-/// The driver.
-const DRIVER: &[u8] = b"/lib/nacre/disk";
-/// Bytes of memory for the device alone.
-pub const DEVICE: u64 = 256 << 10;
-/// Drivers of a disk, one after the other, that end by themselves soon or do not answer: then there
+/// Drivers of a device, one after the other, that end by themselves soon or do not answer: then there
 /// is no other.
 const MAX_FAILURES: u32 = 3;
 /// Nanoseconds that are soon.
 const SOON: u64 = 10_000_000_000;
-/// Fate of changes of a disk that is not to be written, as the list has it.
-const READ_ONLY: &[u8] = b"2";
 
-/// A disk. The head of this module describes it.
+/// A device. The head of this module describes it.
 pub struct Drive {
     /// The device as it is handed out.
     pub handed: Handed,
-    path: Vec<u8>,
-    changes: Changes,
-    name: Vec<u8>,
+    /// What is known of it from the boot image.
+    listed: Listed,
     line: Rc<RefCell<Line>>,
-    child: Option<Child<crate::files::Files>>,
+    child: Option<Child<BootFiles>>,
     /// Ports: the one that the driver knows us by, and its keeper.
     ports: [Option<Key>; 2],
-    /// The volume's outermost directory, once the volume is in the tree.
+    /// The outermost directory, once the files are in the tree.
     mount: Option<Key>,
     /// Number of drivers that there were before.
     generation: u32,
     /// Moment at which the driver began, and number of those before it that ended soon.
     start: u64,
     failures: u32,
-    /// The driver has said that it is ready, and waits for an answer: its volume is not in the tree
+    /// The driver has said that it is ready, and waits for an answer: its files are not in the tree
     /// yet.
     waiting: Option<OwnedReference>,
     is_over: bool,
 }
 
 impl Drive {
+    /// The device as it is handed out, in nobody's hands yet.
+    fn new(handed: Handed, listed: Listed) -> Drive {
+        Drive { handed, listed, line: Rc::default(), child: None, ports: [None; 2], mount: None, generation: 0, start: 0, failures: 0, waiting: None, is_over: false }
+    }
+
+    /// Bytes of memory for the device alone.
+    pub fn device_memory(&self) -> u64 {
+        self.listed.kind.memory
+    }
+
     /// Returns true for a driver that did not answer, and did not say how it ended.
     fn is_mute(&self) -> bool {
         self.line.borrow().silent.is_some_and(|until| monotonic() >= until)
     }
 }
 
-/// All disks. The program starts once each driver is ready or has ended.
+/// All devices: directories, then disks. The program starts once each driver is ready or has ended.
 #[derive(Default)]
 pub struct Drives {
     all: Vec<Drive>,
@@ -87,34 +94,31 @@ pub struct Drives {
 }
 
 impl Drives {
-    /// Finds the disks that the list has.
-    pub fn find(list: &[u8], ranges: &[Range<u64>]) -> (Drives, Option<Fault>) {
+    /// Finds the devices that boot files list. `around`: the fate of changes of a directory around
+    /// the whole tree, if there is one.
+    pub fn find(files: &Files, around: u64, ranges: &[Range<u64>]) -> (Drives, Option<Fault>) {
         let (mut drives, mut fault) = (Drives::default(), None);
-        let words: Vec<&[u8]> = list.split(|&byte| byte == 0).collect();
-        for (number, disk) in words.chunks_exact(3).enumerate() {
-            match bus::disk(ranges, number, DEVICE + 2 * PART) {
-                Ok(handed) => drives.all.push(Drive {
-                    handed,
-                    path: disk[0].to_vec(),
-                    changes: if disk[1] == READ_ONLY { Changes::Refused } else { Changes::Passed },
-                    name: disk[2].to_vec(),
-                    line: Rc::default(),
-                    child: None,
-                    ports: [None; 2],
-                    mount: None,
-                    generation: 0,
-                    start: 0,
-                    failures: 0,
-                    waiting: None,
-                    is_over: false,
-                }),
+        for listed in listed(files, around) {
+            match bus::hand_out(ranges, listed.kind.device, listed.before, listed.kind.all_memory()) {
+                Ok(handed) => drives.all.push(Drive::new(handed, listed)),
                 Err(found) => (fault, drives.lacks_one) = (Some(found), true),
             }
         }
         (drives, fault)
     }
 
-    /// The disk with this number.
+    /// Returns true if it is a device's turn to be put into the tree: its successors at once, the
+    /// first time all those before it are there, since one can lie in another.
+    fn is_turn(&self, number: usize) -> bool {
+        self.all[number].mount.is_some() || self.all[..number].iter().all(|drive| drive.mount.is_some() || drive.is_over)
+    }
+
+    /// The kind of a device, if there is it.
+    fn kind(&self, number: usize) -> Option<&'static DriveKind> {
+        self.get(number).map(|drive| drive.listed.kind)
+    }
+
+    /// The device with this number.
     pub fn get(&self, number: usize) -> Option<&Drive> {
         self.all.get(number)
     }
@@ -134,12 +138,6 @@ impl Drives {
 impl Root {
     /// Starts the drivers.
     pub fn start_drivers(&mut self) {
-        if !self.drives.all.is_empty()
-            && let Err(errno) = self.files.keep_driver(DRIVER)
-        {
-            self.console.messages.line(alloc::format!("root: the driver of disks cannot start: {errno}").as_bytes());
-            return self.drives.all.iter_mut().for_each(|drive| drive.is_over = true);
-        }
         for number in 0..self.drives.all.len() {
             if let Err(why) = self.start_driver(number) {
                 self.say_of_drive(number, &why);
@@ -153,13 +151,14 @@ impl Root {
         let [parent, keeper] = self.driver_ports(number).map_err(failed)?;
         let parent = self.objects.reference(parent).map_err(failed)?;
         let keeper = self.objects.port(keeper).ok_or(Errno::EIO).map_err(failed)?;
-        let drive = &self.drives.all[number];
-        let access: &[u8] = if drive.changes == Changes::Refused { b"ro" } else { b"rw" };
-        let arguments = [b"disk", access, &drive.name];
+        let Listed { kind, changes, name, .. } = &self.drives.all[number].listed;
+        let access: &[u8] = if *changes == Changes::Refused { b"ro" } else { b"rw" };
+        let arguments = [kind.name, access, name];
         let mut random = [0; 16];
         self.random.fill(&mut random);
-        let program = Program { path: DRIVER, arguments: &arguments, environment: &[], directory: b"/", random, sizes: Sizes::default() };
-        let child = spawn(&mut self.files, &program, Ports { parent: parent.handle(), keeper: keeper.as_keeper() });
+        let program = Program { path: kind.program, arguments: &arguments, environment: &[], directory: b"/", random, sizes: Sizes::default() };
+        let ports = Ports { parent: parent.handle(), keeper: keeper.as_keeper() };
+        let child = self.files.boot.as_mut().ok_or(SpawnError::NotFound).and_then(|files| spawn(files, &program, ports));
         let started = child.and_then(|child| child.start().map(|()| child));
         let child = started.map_err(|refusal| alloc::format!("cannot start its driver: {refusal}"))?;
         let drive = &mut self.drives.all[number];
@@ -187,17 +186,20 @@ impl Root {
 
     fn say_of_drive(&mut self, number: usize, why: &str) {
         if let Some(drive) = self.drives.get(number) {
-            let text = [&drive.name[..], b": ", why.as_bytes()].concat();
+            let text = [&drive.listed.name[..], b": ", why.as_bytes()].concat();
             self.console.messages.line(&text);
         }
     }
 
-    /// Puts volumes whose drivers are ready into the tree, and starts the program when there is
+    /// Puts files whose drivers are ready into the tree, and starts the program when there is
     /// none left to wait for.
     pub fn settle_drives(&mut self) {
         for number in 0..self.drives.all.len() {
             if self.drives.all[number].is_mute() {
                 self.driver_has_ended(number, "does not answer");
+            }
+            if !self.drives.is_turn(number) {
+                continue;
             }
             let Some(reply) = self.drives.all[number].waiting.take() else { continue };
             // It takes no request before it has its answer.
@@ -210,11 +212,11 @@ impl Root {
             }
         }
         let is_over = |drive: &Drive| drive.is_over;
-        if !self.drives.holds_program || self.drives.all.iter().any(|drive| drive.line.borrow().wire.is_none() && !drive.is_over) {
+        if !self.drives.holds_program || self.drives.all.iter().any(|drive| drive.mount.is_none() && !drive.is_over) {
             return;
         }
         self.drives.holds_program = false;
-        // A program that was to have a volume does not run without it.
+        // A program that was to have some files does not run without them.
         if self.drives.lacks_one || self.drives.all.iter().any(is_over) {
             return self.end(126);
         }
@@ -224,16 +226,27 @@ impl Root {
     fn join_drive(&mut self, number: usize) -> Result<(), &'static str> {
         let drive = self.drives.all.get(number).ok_or("it is not there")?;
         let window = drive.handed.memory;
-        let (request, answer) = window.part(DEVICE, PART).zip(window.part(DEVICE + PART, PART)).ok_or("its memory is too small")?;
+        let (Listed { kind, place, changes, .. }, now) = (&drive.listed, self.files.clock.now());
+        let (request, answer) = window.part(kind.memory, PART).zip(window.part(kind.memory + PART, PART)).ok_or("its memory is too small")?;
         let wire = DriverWire { line: drive.line.clone(), request, answer };
-        let (path, changes, now) = (drive.path.clone(), drive.changes, self.files.clock.now());
-        let volume = HostDirectory::greet(Box::new(wire), b"ext4", drive.generation).map_err(|_| "its driver does not speak 9P2000.L")?;
-        if let Some(key) = drive.mount {
-            return self.files.tree.join_again(key, Box::new(volume)).map_err(|_| "what is on it cannot be found again");
+        let mut files = HostDirectory::greet(Box::new(wire), kind.file_system, drive.generation).map_err(|_| "its driver does not speak 9P2000.L")?;
+        if kind.keeps_paths {
+            files = files.bound_paths();
         }
-        let key = self.files.tree.make_mount(&path, now).map_err(|_| "there is no place for it")?;
-        self.files.tree.join(key, Box::new(volume), changes).map_err(|_| "it cannot be read")?;
+        if let Some(key) = drive.mount {
+            return self.files.tree.join_again(key, Box::new(files)).map_err(|_| "what is on it cannot be found again");
+        }
+        let key = match place {
+            Some(path) => self.files.tree.make_mount(path, now).map_err(|_| "there is no place for it")?,
+            None => self.files.tree.root(),
+        };
+        self.files.tree.join(key, Box::new(files), *changes).map_err(|_| "it cannot be read")?;
+        let is_around = place.is_none();
         self.drives.all[number].mount = Some(key);
+        if is_around {
+            let refused = self.files.fill();
+            self.say_left_out(refused);
+        }
         Ok(())
     }
 
@@ -256,7 +269,7 @@ impl Root {
         (line.wire, line.thread, line.silent) = (None, None, None);
     }
 
-    /// A driver has ended, or is to. Another one takes its place, unless its volume was never in
+    /// A driver has ended, or is to. Another one takes its place, unless its files were never in
     /// the tree, or one after the other ends.
     pub fn driver_has_ended(&mut self, number: usize, how: &str) {
         if self.drives.get(number).is_none_or(|drive| drive.is_over) {
@@ -288,7 +301,8 @@ impl Root {
     }
 
     fn restart_driver(&mut self, number: usize, how: &str) {
-        self.say_of_drive(number, &alloc::format!("its driver {how}; another one starts, and what was written last may be lost"));
+        let loss = self.drives.kind(number).map_or("", |kind| kind.loss);
+        self.say_of_drive(number, &alloc::format!("its driver {how}; another one starts{loss}"));
         let drive = &mut self.drives.all[number];
         drive.generation = drive.generation.wrapping_add(1);
         drive.handed.turn(true);

@@ -1,32 +1,33 @@
 //! The file tree in physical memory, with the time; and what the nesting library needs to load a
 //! program from it.
 
-use crate::boot::{BootFacts, image_start};
+use crate::boot::BootFacts;
+use crate::boot_files::BootFiles;
+use crate::drives;
 use crate::hardware;
-use crate::host_directory::HostDirectory;
 use crate::memory::{self, Segment};
 use crate::debug_line;
 use crate::open_file::{DEBUGGER, DEVICES};
 use crate::ram::Ram;
-use crate::table::Key;
+use crate::run;
 use crate::tree::boot::Refused;
 use crate::windows;
-use alloc::boxed::Box;
-use crate::tree::outside::Changes;
 use crate::tree::{Content, Time, Tree, format};
+use alloc::vec::Vec;
+use core::ops::Range;
+use nacre_abi::boot_info::MemoryRange;
 use nacre_nest::supply::{self, ResourceSource};
 use nacre_nest::SpawnError;
 use nacre_proto::Errno;
 use nacre_sys::{Region, SpanMut};
-use nacre_virtio::Fault;
 
 /// Nanoseconds in a second.
 const SECOND: u64 = 1_000_000_000;
 
 /// Path of memory that lasts.
 const STORE: &[u8] = b"/dev/store";
-/// File of the boot image that lists directories of the host.
-const MOUNTS: &[u8] = b"/etc/nacre/mounts";
+/// Boot files that no program is to read: they have no name in the tree.
+const SECRETS: [&[u8]; 6] = [run::OUTPUTS, run::SEED, run::FIXED_SEED, drives::DIRECTORIES, drives::DISKS, windows::LIST];
 
 /// Time of day: the battery-backed clock at the start of the server, and the machine's clock since.
 #[derive(Clone, Copy, Debug)]
@@ -59,38 +60,53 @@ pub struct Files {
     pub tree: Tree<Ram>,
     /// The time.
     pub clock: Clock,
-    /// The file of drivers that start while programs run: no program can put another in its place.
-    driver: Option<(&'static [u8], Key)>,
+    /// Files of the boot image, if there is one.
+    pub boot: Option<BootFiles>,
+    /// Memory that lasts, and all memory of the machine, until the tree is filled.
+    unfilled: Option<(MemoryRange, Vec<Range<u64>>)>,
 }
 
 impl Files {
-    /// The boot files and devices. Returns the boot files that were left out, or nothing if there
-    /// is no boot image; and why the host's directory is not there, if it should be.
-    pub fn start(facts: &BootFacts) -> (Files, Option<Refused>, Option<Fault>) {
+    /// The tree with devices in it, if a directory of the host's is to be around it; else with all
+    /// that it begins with, and with the boot files that were left out.
+    pub fn start(facts: &BootFacts) -> (Files, Option<Refused>) {
         let clock = Clock::start();
-        let mut tree = Tree::new(Ram::default(), clock.now());
-        let problem = if facts.directory == 0 { None } else { join_directory(&mut tree, facts, clock.now()).err() };
-        let image = memory::window(facts.image.start, facts.image.size);
-        let refused = image.and_then(image_start).map(|(bytes, header)| tree.add_boot_files(bytes, &header, facts.image.start));
-        let mut files = Files { tree, clock, driver: None };
-        files.add_devices();
-        if facts.store.size > 0 {
-            let (root, now) = (files.tree.root(), clock.now());
-            let _ = files.tree.add_store(root, STORE, (facts.store.start, facts.store.size), now);
+        let unfilled = Some((facts.store, facts.own_ranges()));
+        let mut files = Files { tree: Tree::new(Ram::default(), clock.now()), clock, boot: BootFiles::find(facts.image), unfilled };
+        if facts.directory == 0 {
+            let refused = files.fill();
+            return (files, refused);
         }
-        files.add_windows(facts);
-        let mounts = files.take_secret(MOUNTS).unwrap_or_default();
-        let problem = problem.or(join_mounts(&mut files.tree, facts, &mounts, clock.now()).err());
-        (files, refused, problem)
+        for (path, mode) in OWN_DIRECTORIES {
+            let _ = files.tree.make_directory(files.tree.root(), path, mode, clock.now());
+        }
+        files.add_devices();
+        (files, None)
+    }
+
+    /// Puts boot files, devices and their windows into the tree, once: over the host's directory,
+    /// if there is one around it. Returns the boot files that were left out.
+    pub fn fill(&mut self) -> Option<Refused> {
+        let (store, memory) = self.unfilled.take()?;
+        let refused = self.boot.as_ref().map(|boot| self.tree.add_boot_files(boot.bytes, &boot.header, boot.start));
+        let (root, now) = (self.tree.root(), self.clock.now());
+        for path in SECRETS {
+            let _ = self.tree.remove(root, path, false, now);
+        }
+        self.add_devices();
+        if store.size > 0 {
+            let _ = self.tree.add_store(root, STORE, (store.start, store.size), now);
+        }
+        self.add_windows(&memory);
+        refused
     }
 
     /// Adds the windows of devices that the boot image lists. They stay as long as the machine
     /// runs.
-    fn add_windows(&mut self, facts: &BootFacts) {
-        let Some(list) = self.take_secret(windows::LIST) else { return };
-        let memory = facts.own_ranges();
+    fn add_windows(&mut self, memory: &[Range<u64>]) {
+        let Some(list) = self.boot_file(windows::LIST) else { return };
         let (root, now) = (self.tree.root(), self.clock.now());
-        for window in windows::read(&list, &memory).leak() {
+        for window in windows::read(&list, memory).leak() {
             if memory::map_window(window.start, window.size, window.writable).is_ok() {
                 let _ = self.tree.add_window(root, window, now);
             }
@@ -108,20 +124,9 @@ impl Files {
         }
     }
 
-    /// The content of a boot file that no program is to read: it has no name any more.
-    pub fn take_secret(&mut self, path: &[u8]) -> Option<alloc::vec::Vec<u8>> {
-        let bytes = self.read_all(path).ok()?;
-        let (root, now) = (self.tree.root(), self.clock.now());
-        self.tree.remove(root, path, false, now).ok()?;
-        Some(bytes)
-    }
-
-    /// Keeps the file of drivers as it is, for those that start while programs run.
-    pub fn keep_driver(&mut self, path: &'static [u8]) -> Result<(), Errno> {
-        let key = self.tree.resolve(self.tree.root(), path, true)?.existing()?;
-        self.tree.run_for_good(key)?;
-        self.driver = Some((path, key));
-        Ok(())
+    /// The content of a small file of the boot image, as it lies there.
+    pub fn boot_file(&self, path: &[u8]) -> Option<Vec<u8>> {
+        self.boot.as_ref()?.read(path)
     }
 
     /// The machine's program runs from here as long as the machine does: nobody writes the file.
@@ -135,7 +140,7 @@ impl Files {
     }
 
     /// The whole content of a small file.
-    pub fn read_all(&self, path: &[u8]) -> Result<alloc::vec::Vec<u8>, Errno> {
+    pub fn read_all(&self, path: &[u8]) -> Result<Vec<u8>, Errno> {
         let key = self.tree.resolve(self.tree.root(), path, true)?.existing()?;
         let (content, store) = self.tree.content(key)?;
         let mut bytes = alloc::vec![0; content.size().min(1 << 20) as usize];
@@ -147,45 +152,6 @@ impl Files {
 /// Directories that are the machine's own, whatever the host's has of these names: path and
 /// permissions.
 const OWN_DIRECTORIES: [(&[u8], u32); 3] = [(b"/dev", 0o755), (b"/tmp", 0o1777), (b"/run", 0o755)];
-
-/// Puts the tree over the host's directory.
-fn join_directory(tree: &mut Tree<Ram>, facts: &BootFacts, now: Time) -> Result<(), Fault> {
-    let root = tree.root();
-    for (path, mode) in OWN_DIRECTORIES {
-        let _ = tree.make_directory(root, path, mode, now);
-    }
-    let ranges = facts.own_ranges();
-    let directory = HostDirectory::start(&ranges, 0)?;
-    tree.join(root, Box::new(directory), changes(facts.directory)).map_err(|_| Fault("the host's directory cannot be read"))
-}
-
-/// Fate of changes, as the host writes it.
-fn changes(number: u64) -> Changes {
-    match number {
-        1 => Changes::Kept,
-        2 => Changes::Refused,
-        _ => Changes::Passed,
-    }
-}
-
-/// Puts further directories of the host's into the tree, as a boot file lists them: of each its
-/// path, and the fate of changes, with a zero behind either.
-fn join_mounts(tree: &mut Tree<Ram>, facts: &BootFacts, list: &[u8], now: Time) -> Result<(), Fault> {
-    let ranges = facts.own_ranges();
-    let first = usize::from(facts.directory != 0);
-    let words: alloc::vec::Vec<&[u8]> = list.split(|&byte| byte == 0).collect();
-    for (number, mount) in words.chunks_exact(2).enumerate() {
-        let fate = match mount[1] {
-            b"1" => 1,
-            b"2" => 2,
-            _ => 3,
-        };
-        let directory = HostDirectory::start(&ranges, first + number)?;
-        let key = tree.make_mount(mount[0], now).map_err(|_| Fault("there is no place for a directory of the host"))?;
-        tree.join(key, Box::new(directory), changes(fate)).map_err(|_| Fault("a directory of the host cannot be read"))?;
-    }
-    Ok(())
-}
 
 /// A program file: boot files are never given back, so what is mapped of them stays. Others are
 /// read.
@@ -201,16 +167,12 @@ impl ResourceSource for Files {
     type Segment = Segment;
 
     fn open(&mut self, path: &[u8]) -> Result<Program, SpawnError> {
-        let driver = self.driver.filter(|(kept, _)| *kept == path);
-        let key = match driver {
-            Some((_, key)) => key,
-            None => self.tree.resolve(self.tree.root(), path, true).and_then(|place| place.existing()).map_err(refusal)?,
-        };
+        let key = self.tree.resolve(self.tree.root(), path, true).and_then(|place| place.existing()).map_err(refusal)?;
         let node = self.tree.node(key).map_err(refusal)?;
         if node.is_directory() {
             return Err(SpawnError::Directory);
         }
-        if node.mode & 0o111 == 0 && driver.is_none() {
+        if node.mode & 0o111 == 0 {
             return Err(SpawnError::NotExecutable);
         }
         let content = self.tree.content(key).map_err(refusal)?.0;

@@ -1,63 +1,18 @@
-//! A directory of the host, which a virtio device of QEMU's serves by 9P.
+//! Files that somebody else serves by 9P: a directory of the host, or a volume on a disk.
 //!
-//! The server waits for each answer: QEMU gives them in some ten microseconds. Whoever asks for
-//! files of the host meanwhile, or for anything else of root's, waits, too.
+//! Root waits for each answer: QEMU gives them in some ten microseconds. Whoever asks for such
+//! files meanwhile, or for anything else of root's, waits, too.
 
-use crate::bus::{self, DeviceMemory};
-use crate::hardware::monotonic;
 use crate::tree::{Id, Time, format};
 use crate::tree::outside::{Change, Found, New, Origin};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use core::ops::Range;
-use nacre_9p::{Changes, Client, Error, Fid, MAX_MESSAGE, ROOT, Capacity, Status, Wire, open};
+use nacre_9p::{Changes, Client, Error, Fid, ROOT, Capacity, Status, Wire, open};
 use nacre_proto::Errno;
-use nacre_virtio::{Exchange, Fault};
 
-/// Nanoseconds after which an answer will not come any more.
-const LIMIT: u64 = 30_000_000_000;
-/// Nanoseconds that pass between two looks, at most, while the machine runs.
-const GAP: u64 = 10_000_000;
 /// Files that are open on the host, at most, beside those without a name.
 const MAX_OPEN: usize = 1024;
-
-/// The device, as the way to the host.
-struct Device(Option<Exchange<DeviceMemory>>);
-
-impl Device {
-    fn ask(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Fault> {
-        let device = self.0.as_mut().ok_or(Fault("it is out of use"))?;
-        device.send(request)?;
-        let (mut last, mut waited) = (monotonic(), 0);
-        answer.resize(device.buffer_size() as usize, 0);
-        loop {
-            if let Some(length) = device.receive(answer)? {
-                answer.truncate(length);
-                return Ok(());
-            }
-            // Time in which the whole machine stood still is not the device's.
-            let now = monotonic();
-            waited += now.saturating_sub(last).min(GAP);
-            last = now;
-            if waited > LIMIT {
-                return Err(Fault("it does not answer"));
-            }
-        }
-    }
-}
-
-impl Wire for Device {
-    fn exchange(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Error> {
-        self.ask(request, answer).map_err(|_| {
-            // A device that broke the rules once is not asked again.
-            if let Some(mut device) = self.0.take() {
-                device.stop();
-            }
-            Error::BROKEN
-        })
-    }
-}
 
 /// The directory. The head of this module describes it.
 pub struct HostDirectory {
@@ -81,22 +36,17 @@ struct Hold {
 }
 
 impl HostDirectory {
-    /// Starts the device that has so many before it, and greets the host. `ranges` is all memory of
-    /// the machine.
-    pub fn start(ranges: &[Range<u64>], before: usize) -> Result<HostDirectory, Fault> {
-        let size = u64::from(MAX_MESSAGE).next_multiple_of(crate::frames::FRAME);
-        let device = bus::files(ranges, before, size)?;
-        let mut directory = HostDirectory::greet(Box::new(Device(Some(device))), b"9p", 0).map_err(|_| Fault("the host does not speak 9P2000.L"))?;
-        // QEMU leads anywhere by paths that are too long for it.
-        directory.client = directory.client.bound_paths();
-        Ok(directory)
-    }
-
     /// Greets whoever serves files of this kind of file system at the other end of a wire, or his
     /// `generation`th successor. Numbers that were given before lead to nothing.
     pub fn greet(wire: Box<dyn Wire>, kind: &'static [u8], generation: u32) -> Result<HostDirectory, Error> {
         let client = Client::start_again(wire, generation)?;
         Ok(HostDirectory { client, kind, open: BTreeMap::new(), writable: BTreeMap::new(), held: BTreeMap::new() })
+    }
+
+    /// Sees to it that no path which the server keeps becomes too long for it: QEMU leads anywhere by
+    /// those.
+    pub fn bound_paths(self) -> HostDirectory {
+        HostDirectory { client: self.client.bound_paths(), ..self }
     }
 
     fn found(&mut self, fid: Fid) -> Result<Found, Error> {

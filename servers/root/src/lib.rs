@@ -9,6 +9,7 @@ extern crate alloc;
 
 pub mod accounts;
 pub mod boot;
+pub mod boot_files;
 pub mod bus;
 pub mod calendar;
 pub mod chores;

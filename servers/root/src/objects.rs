@@ -33,7 +33,7 @@ pub enum Kind {
     Seat,
     /// The network card.
     Nic,
-    /// The parent of the driver of a disk, by the disk's number.
+    /// The parent of a driver, by its device's number.
     Driver(usize),
     /// Port of the exceptions of a driver, and of its end.
     DriverKeeper(usize),

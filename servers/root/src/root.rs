@@ -46,7 +46,7 @@ pub struct Root {
     pub differences: Differences,
     /// Ports to the host.
     pub ports: HostPorts,
-    /// Disks.
+    /// Directories of the host's and disks.
     pub drives: Drives,
     /// The network card.
     pub card: NetworkCard,

@@ -7,7 +7,7 @@ use crate::chores::Chores;
 use crate::starving::Hunger;
 use crate::console::Console;
 use crate::debug_line::DebugLine;
-use crate::drives::{self, Drives};
+use crate::drives::Drives;
 use crate::files::Files;
 use crate::hardware;
 use crate::host_ports::HostPorts;
@@ -37,13 +37,14 @@ const ENVIRONMENT: &[u8] = b"/etc/nacre/environment";
 /// Path of the directory that the program starts in.
 const DIRECTORY: &[u8] = b"/etc/nacre/directory";
 /// Paths of files to hand out when the program has ended, each ended by a zero.
-const OUTPUTS: &[u8] = b"/etc/nacre/outputs";
+pub const OUTPUTS: &[u8] = b"/etc/nacre/outputs";
 /// File that describes the terminal.
 const TERMINAL: &[u8] = b"/etc/nacre/terminal";
 /// Random bytes of the host, for this run alone; or bytes that are the same in each run, from which
 /// all others follow.
-const SEED: &[u8] = b"/etc/nacre/seed";
-const FIXED_SEED: &[u8] = b"/etc/nacre/fixed-seed";
+pub const SEED: &[u8] = b"/etc/nacre/seed";
+/// See [`SEED`].
+pub const FIXED_SEED: &[u8] = b"/etc/nacre/fixed-seed";
 /// Environment string that asks for a list of foreign calls without an implementation, at the end.
 const REPORT_CALLS: &[u8] = b"NACRE_REPORT_CALLS=1";
 /// Search path of a program whose name has no slash, if the environment has none.
@@ -76,18 +77,11 @@ impl From<Errno> for Failure {
 pub fn run() -> Result<(), Failure> {
     let facts = BootFacts::read().ok_or(Failure::BootInfo)?;
     memory::start(&facts)?;
-    let (mut root, refused, problem) = make_root(&facts)?;
-    if let Some(Fault(why)) = problem {
-        root.console.messages.line(alloc::format!("root: the host's directory is not there: {why}").as_bytes());
+    let (mut root, refused) = make_root(&facts)?;
+    if root.files.boot.is_none() {
+        root.console.messages.line(b"root: there is no boot image, or not of this version");
     }
-    match refused {
-        Some(refused) => {
-            if let Some(text) = refused.text() {
-                root.console.messages.line(&[b"root: ", &text[..]].concat());
-            }
-        }
-        None => root.console.messages.line(b"root: there is no boot image, or not of this version"),
-    }
+    root.say_left_out(refused);
     if let Some(Fault(why)) = root.card.take_fault() {
         root.console.messages.line(alloc::format!("root: the network card is not used: {why}").as_bytes());
     }
@@ -102,10 +96,10 @@ pub fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>, Option<Fault>), Failure> {
-    let (mut files, refused, problem) = Files::start(boot);
+fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
+    let (mut files, refused) = Files::start(boot);
     let has_commands = boot.has_commands;
-    let facts = files.read_all(TERMINAL).unwrap_or_default();
+    let facts = files.boot_file(TERMINAL).unwrap_or_default();
     let input = Input::from_facts(&facts);
     let paths = streams(matches!(input, Input::Terminal(_)), Input::is_null(&facts));
     let (pools, pool) = Pools::new(memory::available());
@@ -114,14 +108,14 @@ fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>, Option<Fault>),
     let lines = objects.add(Kind::Lines, true, objects.accounts.outermost())?;
     let lines = objects.port(lines).ok_or(Errno::EIO)?;
     let mut console = Console::start(input, Input::is_one_output(&facts), lines)?;
-    let outputs = strings(&files.take_secret(OUTPUTS).unwrap_or_default()).into_iter().map(<[u8]>::to_vec).collect();
+    let outputs = strings(&files.boot_file(OUTPUTS).unwrap_or_default()).into_iter().map(<[u8]>::to_vec).collect();
     let time = files.clock.now().seconds as u64 ^ hardware::monotonic() << 20;
-    let fixed = files.take_secret(FIXED_SEED);
-    let random = Random::new(&fixed.clone().unwrap_or_else(|| files.take_secret(SEED).unwrap_or_default()), fixed.is_some(), time);
+    let fixed = files.boot_file(FIXED_SEED);
+    let random = Random::new(&fixed.clone().unwrap_or_else(|| files.boot_file(SEED).unwrap_or_default()), fixed.is_some(), time);
     let ports = HostPorts::start(boot, lines);
-    let (drives, fault) = Drives::find(&files.take_secret(drives::LIST).unwrap_or_default(), &boot.own_ranges());
+    let (drives, fault) = Drives::find(&files, boot.directory, &boot.own_ranges());
     if let Some(Fault(why)) = fault {
-        console.messages.line(alloc::format!("root: a disk cannot be used: {why}").as_bytes());
+        console.messages.line(alloc::format!("root: a directory of the host, or a disk, cannot be used: {why}").as_bytes());
     }
     let root = Root {
         files,
@@ -150,10 +144,17 @@ fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>, Option<Fault>),
         foreign_calls: None,
         status: None,
     };
-    Ok((root, refused, problem))
+    Ok((root, refused))
 }
 
 impl Root {
+    /// Says which boot files are not in the tree.
+    pub(crate) fn say_left_out(&mut self, refused: Option<Refused>) {
+        if let Some(text) = refused.and_then(|refused| refused.text()) {
+            self.console.messages.line(&[b"root: ", &text[..]].concat());
+        }
+    }
+
     /// Starts the program; a refusal is a sentence for the person who asked for it, and the exit
     /// status of a shell.
     pub(crate) fn start_program(&mut self) {

@@ -1,6 +1,6 @@
 //! Protocol `driver`: what a driver asks of us.
 
-use crate::drives::{DEVICE, Drive, PART};
+use crate::drives::{Drive, PART};
 use crate::objects::Kind;
 use crate::root::Root;
 use crate::table::Key;
@@ -10,7 +10,7 @@ use nacre_proto::{Answer, Errno, HandlerResult, Request};
 use nacre_sys::Reference;
 
 impl Root {
-    /// Number of the disk whose driver asks.
+    /// Number of the device whose driver asks.
     pub(super) fn drive_number(&self, request: &Request<'_>) -> Result<usize, Errno> {
         match self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
             Some(Kind::Driver(number)) => Ok(*number),
@@ -38,8 +38,8 @@ impl Server for Root {
     }
 
     fn memory(&mut self, request: &mut Request<'_>) -> HandlerResult<memory::Output> {
-        let handed = &self.drive(request)?.handed;
-        memory::Output { address: handed.address, device: DEVICE, part: PART, memory: handed.memory_region()?.into() }.now()
+        let drive = self.drive(request)?;
+        memory::Output { address: drive.handed.address, device: drive.device_memory(), part: PART, memory: drive.handed.memory_region()?.into() }.now()
     }
 
     fn ready(&mut self, request: &mut Request<'_>, _: Reference) -> HandlerResult<ready::Output> {

@@ -64,12 +64,10 @@ pub struct Hands {
     pub space: SpaceCopy,
     /// The device.
     pub function: Function,
-    /// Memory for the device, until it has it.
-    pub shared: Option<Shared<DeviceMemory>>,
-    /// A request, and its answer.
-    pub request: Window,
-    /// An answer.
-    pub answer: Window,
+    /// Memory for the device alone; a request of root's; its answer.
+    parts: [Window; 3],
+    /// All of that, one behind the other.
+    memory: Shared<DeviceMemory>,
 }
 
 impl Hands {
@@ -77,18 +75,38 @@ impl Hands {
     pub fn take() -> Result<Hands, String> {
         let failed = |what: &'static str| move |errno: Errno| format!("cannot get {what}: {errno}");
         let mut space = [0; SPACE];
-        let device = driver::device(Reference::PARENT, &mut space[..]).map_err(failed("the disk"))?;
-        let given = driver::memory(Reference::PARENT).map_err(failed("memory for the disk"))?;
-        let size = given.part.checked_mul(2).and_then(|parts| parts.checked_add(given.device)).ok_or("memory for the disk makes no sense")?;
-        let memory = map(MEMORY, size, given.memory).map_err(failed("memory for the disk"))?;
-        let part = |start, size| memory.part(start, size).ok_or("memory for the disk makes no sense");
+        let device = driver::device(Reference::PARENT, &mut space[..]).map_err(failed("the device"))?;
+        let given = driver::memory(Reference::PARENT).map_err(failed("memory for the device"))?;
+        let size = given.part.checked_mul(2).and_then(|parts| parts.checked_add(given.device)).ok_or("memory for the device makes no sense")?;
+        let memory = map(MEMORY, size, given.memory).map_err(failed("memory for the device"))?;
+        let part = |start, size| memory.part(start, size).ok_or("memory for the device makes no sense");
         Ok(Hands {
             space: SpaceCopy(space.to_vec()),
             function: Function { slot: device.slot as u8 },
-            shared: Some(Shared { memory: DeviceMemory(part(0, given.device)?), address: given.address }),
-            request: part(given.device, given.part)?,
-            answer: part(given.device + given.part, given.part)?,
+            parts: [part(0, given.device)?, part(given.device, given.part)?, part(given.device + given.part, given.part)?],
+            memory: Shared { memory: DeviceMemory(memory), address: given.address },
         })
+    }
+
+    /// Memory for the device alone.
+    pub fn for_device(&self) -> Shared<DeviceMemory> {
+        Shared { memory: DeviceMemory(self.parts[0]), address: self.memory.address }
+    }
+
+    /// Memory for the device, and behind it the parts for a request and for its answer, for a
+    /// device that reads and writes these itself.
+    pub fn for_device_and_requests(&self) -> Shared<DeviceMemory> {
+        self.memory.clone()
+    }
+
+    /// A request of root's.
+    pub fn request(&self) -> Window {
+        self.parts[1]
+    }
+
+    /// The answer to it.
+    pub fn answer(&self) -> Window {
+        self.parts[2]
     }
 }
 

@@ -1,0 +1,111 @@
+//! Kinds of devices that are in the hands of drivers, and the list of those that the machine is to
+//! have.
+
+use super::line::PART;
+use crate::files::Files;
+use crate::tree::outside::Changes;
+use alloc::vec::Vec;
+use nacre_virtio::{BLOCK, FILES};
+
+/// Boot file that lists directories of the host's beside the one around the tree: of each the path
+/// at which it is to be, and the fate of changes, with a zero behind either.
+pub const DIRECTORIES: &[u8] = b"/etc/nacre/mounts";
+/// Boot file that lists disks: of each what the list of directories has, and its name for people.
+pub const DISKS: &[u8] = b"/etc/nacre/disks";
+
+/// A kind of device.
+#[derive(Debug)]
+pub struct DriveKind {
+    /// The driver, in the boot image, and its name.
+    pub program: &'static [u8],
+    /// See [`DriveKind::program`].
+    pub name: &'static [u8],
+    /// Number of the device on PCI.
+    pub device: u16,
+    /// Bytes of memory for the device alone. Parts for a request and for its answer lie behind it.
+    pub memory: u64,
+    /// Kind of the file system, as Linux calls it.
+    pub file_system: &'static [u8],
+    /// The server keeps paths of files, which must not become too long for it.
+    pub keeps_paths: bool,
+    /// Addition to what is said when a driver has a successor.
+    pub loss: &'static str,
+}
+
+/// A directory of the host's, which QEMU serves. The device reads requests and writes answers where
+/// root does, right behind its rings.
+static DIRECTORY: DriveKind = DriveKind { program: b"/lib/nacre/directory", name: b"directory", device: FILES, memory: 4096, file_system: b"9p", keeps_paths: true, loss: "" };
+/// A disk with a volume.
+static DISK: DriveKind =
+    DriveKind { program: b"/lib/nacre/disk", name: b"disk", device: BLOCK, memory: 256 << 10, file_system: b"ext4", keeps_paths: false, loss: ", and what was written last may be lost" };
+
+impl DriveKind {
+    /// Bytes of memory for the device, for a request, and for its answer.
+    pub fn all_memory(&self) -> u64 {
+        self.memory + 2 * PART
+    }
+}
+
+/// A device that the machine is to have.
+pub struct Listed {
+    /// Its kind.
+    pub kind: &'static DriveKind,
+    /// Number of devices of the kind before it.
+    pub before: usize,
+    /// Path of its files; `None`: they are around the whole tree.
+    pub place: Option<Vec<u8>>,
+    /// Fate of changes.
+    pub changes: Changes,
+    /// Name for people.
+    pub name: Vec<u8>,
+}
+
+/// Returns the devices that the machine is to have: the directory around the tree, if `around` says
+/// the fate of its changes; other directories; disks.
+pub fn listed(files: &Files, around: u64) -> Vec<Listed> {
+    let of_root = (around != 0).then(|| Listed { kind: &DIRECTORY, before: 0, place: None, changes: changes(around), name: b"/".to_vec() });
+    let first = usize::from(of_root.is_some());
+    let mut all: Vec<Listed> = of_root.into_iter().collect();
+    all.extend(of_list(&DIRECTORY, first, &files.boot_file(DIRECTORIES).unwrap_or_default()));
+    all.extend(of_list(&DISK, 0, &files.boot_file(DISKS).unwrap_or_default()));
+    all
+}
+
+/// Returns the devices of a kind that a boot file lists.
+fn of_list(kind: &'static DriveKind, first: usize, list: &[u8]) -> Vec<Listed> {
+    let words: Vec<&[u8]> = list.split(|&byte| byte == 0).collect();
+    // Directories have no name but their path.
+    let count = if kind.device == BLOCK { 3 } else { 2 };
+    let one = |(number, words): (usize, &[&[u8]])| Listed {
+        kind,
+        before: first + number,
+        place: Some(words[0].to_vec()),
+        changes: changes(core::str::from_utf8(words[1]).ok().and_then(|word| word.parse().ok()).unwrap_or(3)),
+        name: words[count / 3 * 2].to_vec(),
+    };
+    words.chunks_exact(count).enumerate().map(one).collect()
+}
+
+/// Fate of changes, as the host writes it.
+fn changes(number: u64) -> Changes {
+    match number {
+        1 => Changes::Kept,
+        2 => Changes::Refused,
+        _ => Changes::Passed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_tell_of_devices_in_their_order() {
+        let directories = of_list(&DIRECTORY, 1, b"/a\x001\0/b/c\x002\0/d\0x\0");
+        let found: Vec<_> = directories.iter().map(|listed| (listed.before, listed.place.as_deref().unwrap_or_default(), listed.changes, &listed.name[..])).collect();
+        assert_eq!(found, [(1, &b"/a"[..], Changes::Kept, &b"/a"[..]), (2, b"/b/c", Changes::Refused, b"/b/c"), (3, b"/d", Changes::Passed, b"/d")]);
+        let disks = of_list(&DISK, 0, b"/a\x002\0disk.img\0/b\x003\0");
+        assert_eq!(disks.iter().map(|listed| (listed.before, listed.changes, &listed.name[..])).collect::<Vec<_>>(), [(0, Changes::Refused, &b"disk.img"[..])]);
+        assert!(of_list(&DISK, 0, b"").is_empty() && of_list(&DIRECTORY, 0, b"\0").is_empty());
+    }
+}
