@@ -5,6 +5,7 @@ use crate::names::{Entry, Listing, is_name};
 use crate::paths::{MAX_PATH, Paths};
 use crate::{Error, MAX_MESSAGE, PAYLOAD};
 use alloc::boxed::Box;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 /// The way to a server and back.
@@ -186,6 +187,12 @@ impl<W: Wire> Client<W> {
     pub fn bound_paths(mut self) -> Self {
         self.paths = Some(Paths::new(ROOT.0));
         self
+    }
+
+    /// Returns the names that lead to a number's file, from [`ROOT`] on. `None`: it is none of this
+    /// client's, or paths are not bounded.
+    pub fn names(&self, fid: Fid) -> Option<Vec<Rc<[u8]>>> {
+        self.paths.as_ref()?.names(fid.0)
     }
 
     fn check_path(&self, directory: Fid, name: &[u8]) -> Result<(), Error> {

@@ -64,6 +64,17 @@ impl Paths {
         length
     }
 
+    /// Returns the names of a fid's path behind the directory that was attached.
+    pub fn names(&self, fid: u32) -> Option<Vec<Rc<[u8]>>> {
+        let (mut place, mut names) = (*self.places.get(&fid)?, Vec::new());
+        while place != TOP {
+            names.push(self.node(place).name.clone());
+            place = self.node(place).parent;
+        }
+        names.reverse();
+        Some(names)
+    }
+
     /// Returns the length of the path that a name in a directory has.
     pub fn length_of(&self, directory: u32, name: &[u8]) -> usize {
         self.places.get(&directory).map_or(0, |place| self.length(*place)) + 1 + name.len()

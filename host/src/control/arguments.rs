@@ -160,7 +160,8 @@ pub struct KillArguments {
     /// End the machine or the copy, whatever runs in it
     #[arg(long)]
     pub now: bool,
-    /// End the driver of the disk with this number, counted from 0: another one takes its place
+    /// End the driver with this number, and another one takes its place. Counted from 0: the
+    /// directory of --root, then those of -v, then the disks of --disk
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["signal", "now"])]
     pub driver: Option<u32>,
 }

@@ -236,7 +236,11 @@ fn end_driver(machine: &str, number: u32) -> Outcome<i32> {
     let mut answer = Collected::new(Some(LIST_LIMIT));
     match ask(machine, (COMMAND_KILL, COMMAND_DRIVER, number.to_string().as_bytes()), Some(LIST_PATIENCE), |bytes| answer.take(bytes))?.1 {
         Some(Errno(0)) => Ok(0),
-        Some(Errno::ENODEV) => Err(Failure::new(Class::Usage, format!("the machine {machine} has no driver of a disk {number}")).remedy("disks are numbered from 0, in the order of --disk")),
+        Some(Errno::ENODEV) => {
+            let drivers: Vec<String> = String::from_utf8_lossy(&answer.bytes).lines().map(plain).collect();
+            let remedy = if drivers.is_empty() { "it has none: directories of this machine and disks have drivers".to_string() } else { format!("there are {}", drivers.join(", ")) };
+            Err(Failure::new(Class::Usage, format!("the machine {machine} has no driver {number}")).remedy(remedy))
+        }
         errno => Err(Failure::new(Class::Guest, format!("the driver could not be ended ({errno:?})"))),
     }
 }

@@ -107,6 +107,12 @@ impl Drives {
         (drives, fault)
     }
 
+    /// Returns numbers and names of the devices that have drivers, a line each.
+    pub fn list(&self) -> Vec<u8> {
+        let with_driver = self.all.iter().enumerate().filter(|(_, drive)| !drive.is_over);
+        with_driver.flat_map(|(number, drive)| [alloc::format!("{number} ").as_bytes(), &drive.listed.name, b"\n"].concat()).collect()
+    }
+
     /// Returns true if it is a device's turn to be put into the tree: its successors at once, the
     /// first time all those before it are there, since one can lie in another.
     fn is_turn(&self, number: usize) -> bool {
@@ -234,7 +240,7 @@ impl Root {
             files = files.bound_paths();
         }
         if let Some(key) = drive.mount {
-            return self.files.tree.join_again(key, Box::new(files)).map_err(|_| "what is on it cannot be found again");
+            return self.files.tree.join_again(key, Box::new(files), kind.may_lose).map_err(|_| "what is on it cannot be found again");
         }
         let key = match place {
             Some(path) => self.files.tree.make_mount(path, now).map_err(|_| "there is no place for it")?,
@@ -301,7 +307,8 @@ impl Root {
     }
 
     fn restart_driver(&mut self, number: usize, how: &str) {
-        let loss = self.drives.kind(number).map_or("", |kind| kind.loss);
+        let may_lose = self.drives.kind(number).is_some_and(|kind| kind.may_lose);
+        let loss = if may_lose { ", and what was written last may be lost" } else { "" };
         self.say_of_drive(number, &alloc::format!("its driver {how}; another one starts{loss}"));
         let drive = &mut self.drives.all[number];
         drive.generation = drive.generation.wrapping_add(1);

@@ -7,6 +7,7 @@ use crate::tree::{Id, Time, format};
 use crate::tree::outside::{Change, Found, New, Origin};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_9p::{Changes, Client, Error, Fid, ROOT, Capacity, Status, Wire, open};
 use nacre_proto::Errno;
@@ -115,6 +116,10 @@ impl Origin for HostDirectory {
 
     fn kind(&self) -> &'static [u8] {
         self.kind
+    }
+
+    fn names_to(&self, id: Id) -> Option<Vec<Rc<[u8]>>> {
+        self.client.names(Fid(id))
     }
 
     fn capacity(&mut self) -> Result<Capacity, Errno> {

@@ -28,16 +28,15 @@ pub struct DriveKind {
     pub file_system: &'static [u8],
     /// The server keeps paths of files, which must not become too long for it.
     pub keeps_paths: bool,
-    /// Addition to what is said when a driver has a successor.
-    pub loss: &'static str,
+    /// What was written since the last `fsync` may be lost when a driver ends.
+    pub may_lose: bool,
 }
 
 /// A directory of the host's, which QEMU serves. The device reads requests and writes answers where
 /// root does, right behind its rings.
-static DIRECTORY: DriveKind = DriveKind { program: b"/lib/nacre/directory", name: b"directory", device: FILES, memory: 4096, file_system: b"9p", keeps_paths: true, loss: "" };
+static DIRECTORY: DriveKind = DriveKind { program: b"/lib/nacre/directory", name: b"directory", device: FILES, memory: 4096, file_system: b"9p", keeps_paths: true, may_lose: false };
 /// A disk with a volume.
-static DISK: DriveKind =
-    DriveKind { program: b"/lib/nacre/disk", name: b"disk", device: BLOCK, memory: 256 << 10, file_system: b"ext4", keeps_paths: false, loss: ", and what was written last may be lost" };
+static DISK: DriveKind = DriveKind { program: b"/lib/nacre/disk", name: b"disk", device: BLOCK, memory: 256 << 10, file_system: b"ext4", keeps_paths: false, may_lose: true };
 
 impl DriveKind {
     /// Bytes of memory for the device, for a request, and for its answer.
@@ -104,7 +103,7 @@ mod tests {
         let directories = of_list(&DIRECTORY, 1, b"/a\x001\0/b/c\x002\0/d\0x\0");
         let found: Vec<_> = directories.iter().map(|listed| (listed.before, listed.place.as_deref().unwrap_or_default(), listed.changes, &listed.name[..])).collect();
         assert_eq!(found, [(1, &b"/a"[..], Changes::Kept, &b"/a"[..]), (2, b"/b/c", Changes::Refused, b"/b/c"), (3, b"/d", Changes::Passed, b"/d")]);
-        let disks = of_list(&DISK, 0, b"/a\x002\0disk.img\0/b\x003\0");
+        let disks = of_list(&DISK, 0, b"/a\x002\0disk.img\0/b\0");
         assert_eq!(disks.iter().map(|listed| (listed.before, listed.changes, &listed.name[..])).collect::<Vec<_>>(), [(0, Changes::Refused, &b"disk.img"[..])]);
         assert!(of_list(&DISK, 0, b"").is_empty() && of_list(&DIRECTORY, 0, b"\0").is_empty());
     }

@@ -28,7 +28,7 @@ impl Root {
                     command.ticket = u64::from_le_bytes(ticket);
                     let number = command.number;
                     let result = match command.operation {
-                        COMMAND_KILL if command.flags & COMMAND_DRIVER != 0 => Some(self.end_named_driver(&command.text)),
+                        COMMAND_KILL if command.flags & COMMAND_DRIVER != 0 => Some(self.end_named_driver(number, &command.text)),
                         COMMAND_DIFFERENCE => self.start_difference(number),
                         _ => self.commands.post(command),
                     };
@@ -45,10 +45,16 @@ impl Root {
         }
     }
 
-    /// Ends the driver whose number somebody gives, for a new one to start.
-    fn end_named_driver(&mut self, text: &[u8]) -> Errno {
+    /// Ends the driver whose number somebody gives, for a new one to start. If there is no such
+    /// driver, the answer tells which there are.
+    fn end_named_driver(&mut self, command: u64, text: &[u8]) -> Errno {
         let number = core::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
-        number.ok_or(Errno::EINVAL).and_then(|number| self.replace_driver(number)).err().unwrap_or(Errno(0))
+        let ended = number.ok_or(Errno::EINVAL).and_then(|number| self.replace_driver(number));
+        if ended == Err(Errno::ENODEV) {
+            let list = self.drives.list();
+            self.outgoing().answer(command, &list);
+        }
+        ended.err().unwrap_or(Errno(0))
     }
 
     /// Ends a seat that nobody refers to any more.

@@ -260,7 +260,7 @@ impl<S: Store> Tree<S> {
 
     /// `EBUSY`: it keeps its name, as the outermost directory of another side does.
     fn check_place(&self, key: Key) -> Result<(), Errno> {
-        if self.sides.keeps_name(key) { Err(Errno::EBUSY) } else { Ok(()) }
+        if self.sides.is_mount(key) { Err(Errno::EBUSY) } else { Ok(()) }
     }
 
     /// `EISDIR`: it is a directory, and the caller asked that none gets another name.

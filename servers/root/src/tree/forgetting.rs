@@ -60,7 +60,7 @@ impl<S: Store> Tree<S> {
             NodeContent::File(content) => node.links == 1 && node.outside_links <= 1 && content.is_all_outside(),
             _ => node.links == 1 && node.outside_links <= 1,
         };
-        is_live && !is_used && has_one_name && !self.sides.is_on_way(key) && !self.sides.keeps_name(key) && self.is_in_idle_directory(node, away)
+        is_live && !is_used && has_one_name && !self.sides.is_on_way(key) && self.is_in_idle_directory(node, away)
     }
 
     /// Returns true if nobody has the directory of a file open, and it is of the same side.

@@ -5,6 +5,7 @@ use super::node::{Away, Directory, Id, Node, Time};
 use crate::table::Key;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::Cell;
 use nacre_9p::Capacity;
@@ -39,6 +40,9 @@ pub trait Origin {
     fn root(&mut self) -> Result<Found, Errno>;
     /// Returns the kind of its file system, as Linux calls it.
     fn kind(&self) -> &'static [u8];
+    /// Returns the names by which a number was found, from the outermost directory on. `None`: they
+    /// are not known any more.
+    fn names_to(&self, id: Id) -> Option<Vec<Rc<[u8]>>>;
     /// Returns the room of its file system.
     fn capacity(&mut self) -> Result<Capacity, Errno>;
     /// Finds what a name leads to.
@@ -136,8 +140,6 @@ pub(super) struct Sides {
     mounts: Vec<Key>,
     /// Directories that lead to those: they stay, whatever other sides say.
     ways: Vec<Key>,
-    /// Files that keep their names.
-    pinned: Vec<Key>,
     /// Files that are this side's since before the first program, if changes of a side are kept.
     own: BTreeSet<Key>,
     /// Name that a walk did not find here, and that a side may have.
@@ -196,17 +198,6 @@ impl Sides {
     /// Returns true for a side's outermost directory, and for those that lead there.
     pub(super) fn is_on_way(&self, key: Key) -> bool {
         self.is_mount(key) || self.ways.contains(&key)
-    }
-
-    /// Has a file keep its name.
-    pub(super) fn pin(&mut self, key: Key) {
-        self.pinned.push(key);
-    }
-
-    /// Returns true for a file that keeps its name: a side's outermost directory, or one that was
-    /// pinned.
-    pub(super) fn keeps_name(&self, key: Key) -> bool {
-        self.is_mount(key) || self.pinned.contains(&key)
     }
 
     /// Sets which files are this side's since before the first program.

@@ -68,6 +68,16 @@ impl Origin for Other {
         b"9p"
     }
 
+    fn names_to(&self, id: Id) -> Option<Vec<Rc<[u8]>>> {
+        let (world, mut id, mut names) = (self.0.borrow(), id, Vec::new());
+        while id != 0 {
+            let ((directory, name), _) = world.names.iter().find(|(_, other)| **other == id)?;
+            names.insert(0, Rc::from(&name[..]));
+            id = *directory;
+        }
+        Some(names)
+    }
+
     fn capacity(&mut self) -> Result<Capacity, Errno> {
         Ok(Capacity { block_size: 512, blocks: 9, free: 7, files: 5, files_free: 3 })
     }

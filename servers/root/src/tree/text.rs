@@ -46,14 +46,6 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    /// Has a file run for good: nobody writes it, and it keeps its name.
-    pub fn run_for_good(&mut self, key: Key) -> Result<(), Errno> {
-        self.start_running(key)?;
-        self.opened(key);
-        self.sides.pin(key);
-        Ok(())
-    }
-
     /// Counts one more program that runs a file. `ETXTBSY`: the file can be written. `EACCES`:
     /// nobody may execute it.
     pub fn start_running(&mut self, key: Key) -> Result<(), Errno> {
@@ -102,31 +94,5 @@ mod tests {
         assert!(tree.open(root, b"/program", open::WRITE_ONLY | open::TRUNCATE, 0, now).is_ok());
         assert_eq!(tree.start_running(root), Err(Errno::EACCES));
         assert_eq!(tree.start_writing(root), Ok(false));
-    }
-}
-
-#[cfg(test)]
-mod for_good_tests {
-    use super::super::outside::Changes;
-    use super::super::outside_tests::{NOW, open_file, tree, world};
-    use super::super::open;
-    use nacre_proto::Errno;
-
-    #[test]
-    fn what_runs_for_good_is_neither_written_nor_loses_its_name() {
-        for changes in [Changes::Kept, Changes::Passed] {
-            let mut tree = tree(&world(), changes);
-            let root = tree.root();
-            let key = open_file(&mut tree, b"/tmp/driver", open::CREATE | open::READ_WRITE).unwrap();
-            let other = open_file(&mut tree, b"/tmp/other", open::CREATE | open::READ_WRITE).unwrap();
-            tree.node_mut(key).unwrap().mode |= 0o111;
-            tree.run_for_good(key).unwrap();
-            assert_eq!(tree.start_writing(key), Err(Errno::ETXTBSY));
-            assert_eq!(tree.remove(root, b"/tmp/driver", false, NOW), Err(Errno::EBUSY));
-            assert_eq!(tree.rename((root, b"/tmp/driver"), (root, b"/tmp/gone"), 0, NOW), Err(Errno::EBUSY));
-            assert_eq!(tree.rename((root, b"/tmp/other"), (root, b"/tmp/driver"), 0, NOW), Err(Errno::EBUSY));
-            assert_eq!(tree.remove(root, b"/tmp/other", false, NOW), Ok(()));
-            let _ = other;
-        }
     }
 }
