@@ -18,6 +18,7 @@ const SCRIPT: &str = "cd /data; mkdir a; echo first >a/open; sync a/open; exec 3
     echo mine >/kept/file; mv /kept/there/deep /kept/moved; mkdir /kept/new; i=1; \
     step() { until mkdir -p $1/d$i && echo $i >$1/d$i/n && sync $1/d$i/n && read there <$1/d$i/n && [ \"$there\" = $i ]; do echo again; sleep 0.02; done 2>/dev/null; }; \
     while [ ! -e /tmp/end ]; do step /data; step /host; cat /kept/moved/within >/dev/null 2>&1; echo $i; i=$((i+1)); done; \
+    step /data; step /host; until cat /kept/moved/within >/dev/null 2>&1; do sleep 0.02; done; \
     for at in /data /host; do n=1; while [ $n -lt $i ]; do [ \"$(cat $at/d$n/n)\" = $n ] || echo lost $at $n; n=$((n+1)); done; done; \
     cat <&3; cat <&4; cd a && cat open; cat /kept/file /kept/moved/within; ls /kept | tr '\\n' ' '; echo; echo all $i";
 
@@ -48,7 +49,7 @@ impl Place {
         Place { folder, image }
     }
 
-    /// Whether what the machine was to bring here is here, and nothing else has changed.
+    /// Checks that what the machine was to bring here is here, and nothing else has changed.
     fn check(&self, files: u64) {
         for number in 1..=files {
             assert_eq!(fs::read_to_string(self.folder.join(format!("host/d{number}/n"))).unwrap(), format!("{number}\n"));

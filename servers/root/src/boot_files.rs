@@ -3,6 +3,7 @@
 
 use crate::boot::image_start;
 use crate::memory::{self, Segment};
+use crate::windows;
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
@@ -12,6 +13,20 @@ use nacre_nest::SpawnError;
 use nacre_nest::supply::{self, ResourceSource};
 use nacre_proto::Errno;
 use nacre_sys::{OwnedRegion, Region, SpanMut};
+
+/// Paths of files to hand out when the program has ended, each ended by a zero.
+pub const OUTPUTS: &[u8] = b"/etc/nacre/outputs";
+/// Random bytes of the host, for this run alone.
+pub const SEED: &[u8] = b"/etc/nacre/seed";
+/// Bytes that are the same in each run, from which all random bytes follow.
+pub const FIXED_SEED: &[u8] = b"/etc/nacre/fixed-seed";
+/// Directories of the host's beside the one around the tree: of each the path at which it is to be,
+/// and the fate of changes, with a zero behind either.
+pub const DIRECTORIES: &[u8] = b"/etc/nacre/mounts";
+/// Disks: of each what the list of directories has, and its name for people.
+pub const DISKS: &[u8] = b"/etc/nacre/disks";
+/// Files that no program is to read: they have no name in the tree.
+pub const SECRETS: [&[u8]; 6] = [OUTPUTS, SEED, FIXED_SEED, DIRECTORIES, DISKS, windows::LIST];
 
 /// Largest file that is read here.
 const MAX_SIZE: u64 = 1 << 20;

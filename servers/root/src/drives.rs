@@ -10,11 +10,9 @@
 mod kind;
 mod line;
 
-pub use kind::{DIRECTORIES, DISKS};
 pub use line::PART;
 
 use crate::bus::{self, Handed};
-use crate::files::Files;
 use crate::hardware::monotonic;
 use crate::host_directory::HostDirectory;
 use crate::boot_files::BootFiles;
@@ -37,8 +35,8 @@ use nacre_proto::{Errno, driver};
 use nacre_sys::{OwnedReference, Span};
 use nacre_virtio::Fault;
 
-/// Drivers of a device, one after the other, that end by themselves soon or do not answer: then there
-/// is no other.
+/// Drivers of a device, one after the other, that end by themselves soon or do not answer: then
+/// there is no other.
 const MAX_FAILURES: u32 = 3;
 /// Nanoseconds that are soon.
 const SOON: u64 = 10_000_000_000;
@@ -47,7 +45,7 @@ const SOON: u64 = 10_000_000_000;
 pub struct Drive {
     /// The device as it is handed out.
     pub handed: Handed,
-    /// What is known of it from the boot image.
+    /// Facts of the boot image.
     listed: Listed,
     line: Rc<RefCell<Line>>,
     child: Option<Child<BootFiles>>,
@@ -96,9 +94,9 @@ pub struct Drives {
 impl Drives {
     /// Finds the devices that boot files list. `around`: the fate of changes of a directory around
     /// the whole tree, if there is one.
-    pub fn find(files: &Files, around: u64, ranges: &[Range<u64>]) -> (Drives, Option<Fault>) {
+    pub fn find(boot: Option<&BootFiles>, around: u64, ranges: &[Range<u64>]) -> (Drives, Option<Fault>) {
         let (mut drives, mut fault) = (Drives::default(), None);
-        for listed in listed(files, around) {
+        for listed in listed(boot, around) {
             match bus::hand_out(ranges, listed.kind.device, listed.before, listed.kind.all_memory()) {
                 Ok(handed) => drives.all.push(Drive::new(handed, listed)),
                 Err(found) => (fault, drives.lacks_one) = (Some(found), true),

@@ -2,14 +2,12 @@
 //! program from it.
 
 use crate::boot::BootFacts;
-use crate::boot_files::BootFiles;
-use crate::drives;
+use crate::boot_files::{BootFiles, SECRETS};
 use crate::hardware;
 use crate::memory::{self, Segment};
 use crate::debug_line;
 use crate::open_file::{DEBUGGER, DEVICES};
 use crate::ram::Ram;
-use crate::run;
 use crate::tree::boot::Refused;
 use crate::windows;
 use crate::tree::{Content, Time, Tree, format};
@@ -26,8 +24,6 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Path of memory that lasts.
 const STORE: &[u8] = b"/dev/store";
-/// Boot files that no program is to read: they have no name in the tree.
-const SECRETS: [&[u8]; 6] = [run::OUTPUTS, run::SEED, run::FIXED_SEED, drives::DIRECTORIES, drives::DISKS, windows::LIST];
 
 /// Time of day: the battery-backed clock at the start of the server, and the machine's clock since.
 #[derive(Clone, Copy, Debug)]

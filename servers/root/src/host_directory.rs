@@ -44,8 +44,8 @@ impl HostDirectory {
         Ok(HostDirectory { client, kind, open: BTreeMap::new(), writable: BTreeMap::new(), held: BTreeMap::new() })
     }
 
-    /// Sees to it that no path which the server keeps becomes too long for it: QEMU leads anywhere by
-    /// those.
+    /// Sees to it that no path which the server keeps becomes too long for it: QEMU leads anywhere
+    /// by those.
     pub fn bound_paths(self) -> HostDirectory {
         HostDirectory { client: self.client.bound_paths(), ..self }
     }

@@ -2,6 +2,7 @@
 //! the machine is ended.
 
 use crate::boot::BootFacts;
+use crate::boot_files::{FIXED_SEED, OUTPUTS, SEED};
 use crate::tree::boot::Refused;
 use crate::chores::Chores;
 use crate::starving::Hunger;
@@ -36,15 +37,8 @@ const COMMAND: &[u8] = b"/etc/nacre/command";
 const ENVIRONMENT: &[u8] = b"/etc/nacre/environment";
 /// Path of the directory that the program starts in.
 const DIRECTORY: &[u8] = b"/etc/nacre/directory";
-/// Paths of files to hand out when the program has ended, each ended by a zero.
-pub const OUTPUTS: &[u8] = b"/etc/nacre/outputs";
 /// File that describes the terminal.
 const TERMINAL: &[u8] = b"/etc/nacre/terminal";
-/// Random bytes of the host, for this run alone; or bytes that are the same in each run, from which
-/// all others follow.
-pub const SEED: &[u8] = b"/etc/nacre/seed";
-/// See [`SEED`].
-pub const FIXED_SEED: &[u8] = b"/etc/nacre/fixed-seed";
 /// Environment string that asks for a list of foreign calls without an implementation, at the end.
 const REPORT_CALLS: &[u8] = b"NACRE_REPORT_CALLS=1";
 /// Search path of a program whose name has no slash, if the environment has none.
@@ -113,7 +107,7 @@ fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
     let fixed = files.boot_file(FIXED_SEED);
     let random = Random::new(&fixed.clone().unwrap_or_else(|| files.boot_file(SEED).unwrap_or_default()), fixed.is_some(), time);
     let ports = HostPorts::start(boot, lines);
-    let (drives, fault) = Drives::find(&files, boot.directory, &boot.own_ranges());
+    let (drives, fault) = Drives::find(files.boot.as_ref(), boot.directory, &boot.own_ranges());
     if let Some(Fault(why)) = fault {
         console.messages.line(alloc::format!("root: a directory of the host, or a disk, cannot be used: {why}").as_bytes());
     }

@@ -2,16 +2,10 @@
 //! have.
 
 use super::line::PART;
-use crate::files::Files;
+use crate::boot_files::{BootFiles, DIRECTORIES, DISKS};
 use crate::tree::outside::Changes;
 use alloc::vec::Vec;
 use nacre_virtio::{BLOCK, FILES};
-
-/// Boot file that lists directories of the host's beside the one around the tree: of each the path
-/// at which it is to be, and the fate of changes, with a zero behind either.
-pub const DIRECTORIES: &[u8] = b"/etc/nacre/mounts";
-/// Boot file that lists disks: of each what the list of directories has, and its name for people.
-pub const DISKS: &[u8] = b"/etc/nacre/disks";
 
 /// A kind of device.
 #[derive(Debug)]
@@ -28,7 +22,7 @@ pub struct DriveKind {
     pub file_system: &'static [u8],
     /// The server keeps paths of files, which must not become too long for it.
     pub keeps_paths: bool,
-    /// What was written since the last `fsync` may be lost when a driver ends.
+    /// Set if what was written since the last `fsync` may be lost when a driver ends.
     pub may_lose: bool,
 }
 
@@ -47,7 +41,7 @@ impl DriveKind {
 
 /// A device that the machine is to have.
 pub struct Listed {
-    /// Its kind.
+    /// Kind of the device.
     pub kind: &'static DriveKind,
     /// Number of devices of the kind before it.
     pub before: usize,
@@ -61,12 +55,13 @@ pub struct Listed {
 
 /// Returns the devices that the machine is to have: the directory around the tree, if `around` says
 /// the fate of its changes; other directories; disks.
-pub fn listed(files: &Files, around: u64) -> Vec<Listed> {
+pub fn listed(boot: Option<&BootFiles>, around: u64) -> Vec<Listed> {
     let of_root = (around != 0).then(|| Listed { kind: &DIRECTORY, before: 0, place: None, changes: changes(around), name: b"/".to_vec() });
     let first = usize::from(of_root.is_some());
     let mut all: Vec<Listed> = of_root.into_iter().collect();
-    all.extend(of_list(&DIRECTORY, first, &files.boot_file(DIRECTORIES).unwrap_or_default()));
-    all.extend(of_list(&DISK, 0, &files.boot_file(DISKS).unwrap_or_default()));
+    let list = |path| boot.and_then(|boot| boot.read(path)).unwrap_or_default();
+    all.extend(of_list(&DIRECTORY, first, &list(DIRECTORIES)));
+    all.extend(of_list(&DISK, 0, &list(DISKS)));
     all
 }
 
@@ -105,6 +100,6 @@ mod tests {
         assert_eq!(found, [(1, &b"/a"[..], Changes::Kept, &b"/a"[..]), (2, b"/b/c", Changes::Refused, b"/b/c"), (3, b"/d", Changes::Passed, b"/d")]);
         let disks = of_list(&DISK, 0, b"/a\x002\0disk.img\0/b\0");
         assert_eq!(disks.iter().map(|listed| (listed.before, listed.changes, &listed.name[..])).collect::<Vec<_>>(), [(0, Changes::Refused, &b"disk.img"[..])]);
-        assert!(of_list(&DISK, 0, b"").is_empty() && of_list(&DIRECTORY, 0, b"\0").is_empty());
+        assert!(of_list(&DISK, 0, b"").is_empty() && of_list(&DIRECTORY, 0, b"").is_empty());
     }
 }

@@ -107,7 +107,7 @@ impl<S: Store> Tree<S> {
         unknown.for_each(|(_, node)| node.lasting = Lasting::Lost);
     }
 
-    /// Finds the files of a side whose changes are kept here. Names here tell nothing of the side's,
+    /// Finds the files of a side whose changes are kept here. Names here tell nothing of the side,
     /// so each file is looked for by those by which it was found. Nothing changes before all were
     /// looked for, since the new server can end, too.
     fn find_by_old_names(&mut self, mount: Key, side: u8, (mut origin, found): (Box<dyn Origin>, Found)) -> Result<(), Errno> {
