@@ -143,9 +143,12 @@ pub const GROUPS: &[Group] = &[
             Member { call: "channel.bind", on: On::Way("tcp 127.**") },
             Member { call: "channel.bind", on: On::Way("udp 127.**") },
             Member { call: "channel.bind", on: On::Way("udp :?????") },
+            Member { call: "channel.bind", on: On::Way("icmp **") },
             Member { call: "channel.connect", on: On::Else("tcp **") },
             Member { call: "channel.connect", on: On::Else("udp **") },
             Member { call: "channel.send", on: On::Else("udp **") },
+            Member { call: "channel.connect", on: On::Else("icmp **") },
+            Member { call: "channel.send", on: On::Else("icmp **") },
         ],
     },
     Group {
@@ -157,6 +160,7 @@ pub const GROUPS: &[Group] = &[
             Member { call: "file.*", on: On::Way("network") },
             Member { call: "channel.bind", on: On::Else("tcp **") },
             Member { call: "channel.bind", on: On::Else("udp **") },
+            Member { call: "channel.bind", on: On::Else("raw icmp") },
         ],
     },
     Group {

@@ -1,13 +1,15 @@
-//! Addresses of the internet as subjects of rules: `tcp 10.0.2.2:80`, `udp :53`; any address is
-//! written as none.
+//! Addresses of the internet as subjects of rules: `tcp 10.0.2.2:80`, `udp :53`, `icmp 10.0.2.2`;
+//! any address is written as none.
 
 use crate::reach::names_terminal;
 use crate::subject::{Kind, NETWORK, NETWORK_OUTSIDE, Subject};
 use alloc::format;
 use alloc::vec::Vec;
-use nacre_proto::channel::{InternetName, bind, connect, fifo, send, sockets};
+use nacre_proto::channel::{InternetName, MESSAGES, bind, connect, fifo, send, sockets};
 use nacre_proto::flags::SOCK_STREAM;
 
+/// Subject of a socket that hears all messages of ICMP.
+pub const RAW: &[u8] = b"raw icmp";
 /// Subject of a name that is no address.
 pub const STRANGE: &[u8] = b"address";
 
@@ -15,10 +17,17 @@ fn shown(name: InternetName) -> Vec<u8> {
     let InternetName { kind, address, port, .. } = name;
     let protocol = if u64::from(kind) == SOCK_STREAM { "tcp" } else { "udp" };
     match address {
+        InternetName::ANY if name.is_icmp() => "icmp :".into(),
+        [a, b, c, d] if name.is_icmp() => format!("icmp {a}.{b}.{c}.{d}"),
         InternetName::ANY => format!("{protocol} :{port}"),
         [a, b, c, d] => format!("{protocol} {a}.{b}.{c}.{d}:{port}"),
     }
     .into_bytes()
+}
+
+/// The subject of a name that a socket is to have.
+fn bound(name: &[u8]) -> Vec<u8> {
+    if InternetName::read(name).is_some_and(|name| name.kind == MESSAGES) { RAW.to_vec() } else { address(name) }
 }
 
 fn address(name: &[u8]) -> Vec<u8> {
@@ -59,7 +68,7 @@ pub fn subject(object: &Subject, label: u32, words: &[u64; 6], bytes: &[u8]) -> 
     Some(match receiver(label, words, bytes) {
         Some(name) => address(name),
         // The name stands behind the key; the server refuses one that does not agree with it.
-        None if label == bind::LABEL => part(words[0], bytes).map_or(STRANGE.to_vec(), |(_, name)| address(name)),
+        None if label == bind::LABEL => part(words[0], bytes).map_or(STRANGE.to_vec(), |(_, name)| bound(name)),
         None => NETWORK.to_vec(),
     })
 }
@@ -76,7 +85,7 @@ pub fn alias(object: &Subject, label: u32, words: &[u64; 6], bytes: &[u8], own: 
 mod tests {
     use super::*;
     use crate::policy::Policy;
-    use nacre_proto::channel::{INTERNET, listen, socket, terminal_facts};
+    use nacre_proto::channel::{ECHO, INTERNET, listen, socket, terminal_facts};
     use nacre_proto::client::words;
     use nacre_proto::file;
 
@@ -144,6 +153,19 @@ mod tests {
         assert!(allows(&rules, listen::LABEL, [0; 2], &[]) && !allows(&rules, connect::LABEL, [0; 2], &host));
         let rules = ["allow connect", "deny connect tcp 10.0.2.2:*"];
         assert!(!allows(&rules, connect::LABEL, [0; 2], &host) && allows(&rules, connect::LABEL, [0; 2], &other));
+    }
+
+    #[test]
+    fn echoes_have_no_port() {
+        let (host, other) = (name(ECHO, [10, 0, 2, 2], 64), name(ECHO, [10, 0, 2, 3], 64));
+        let own = |kind| [name(kind, InternetName::LOOPBACK, 7), name(kind, InternetName::ANY, 7)].concat();
+        let rules = ["allow connect icmp 10.0.2.2"];
+        assert!(allows(&rules, send::LABEL, [0, 8], &host) && allows(&rules, connect::LABEL, [0; 2], &host) && !allows(&rules, send::LABEL, [0, 8], &other));
+        assert!(allows(&rules, bind::LABEL, [8, 0], &own(ECHO)) && !allows(&rules, bind::LABEL, [8, 0], &own(MESSAGES)), "who hears all hears others, too");
+        let rules = ["allow listen raw icmp", "allow connect icmp *"];
+        assert!(allows(&rules, bind::LABEL, [8, 0], &own(MESSAGES)) && allows(&rules, send::LABEL, [0, 8], &name(MESSAGES, [10, 0, 2, 2], 64)));
+        assert!(allows(&["allow connect"], send::LABEL, [0, 8], &host) && !allows(&["allow connect tcp *:*"], send::LABEL, [0, 8], &host));
+        assert!(!allows(&["allow connect", "deny connect icmp 127.0.0.1"], send::LABEL, [0, 8], &name(ECHO, OWN, 64)));
     }
 
     #[test]

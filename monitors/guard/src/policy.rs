@@ -117,7 +117,7 @@ pub fn rule_for(label: u32, subject: &[u8]) -> String {
     let operation = PROTOCOLS.iter().flat_map(|protocol| protocol.operations).find(|operation| operation.label == label);
     let call = operation.map_or_else(|| "*".to_string(), |operation| format!("{}.{}", operation.protocol, operation.name));
     match groups::GROUPS.iter().find(allows) {
-        Some(group) if group.has_paths && [&b"/"[..], b"tcp ", b"udp "].iter().any(|start| subject.starts_with(start)) => format!("'{} {}'", group.name, String::from_utf8_lossy(subject)),
+        Some(group) if group.has_paths && [&b"/"[..], b"tcp ", b"udp ", b"icmp ", b"raw "].iter().any(|start| subject.starts_with(start)) => format!("'{} {}'", group.name, String::from_utf8_lossy(subject)),
         Some(group) => group.name.to_string(),
         None => call,
     }

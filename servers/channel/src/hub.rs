@@ -8,6 +8,7 @@
 
 mod accounts;
 mod cycles;
+mod echo;
 mod ends_held;
 mod events;
 mod kept;
@@ -323,6 +324,9 @@ impl<R> Hub<R> {
     pub fn send(&mut self, key: u64, sending: &Sending, references: &mut Vec<R>) -> Result<Option<usize>, Errno> {
         if self.end(key)?.terminal.is_some() {
             return self.terminal_send(key, &sending.data, sending.is_urgent);
+        }
+        if self.is_echo(key) {
+            return self.send_echo(key, &sending.to, &sending.data);
         }
         if let Some(to) = self.outside_receiver(key, &sending.to)? {
             return self.send_outside(key, to, &sending.data);

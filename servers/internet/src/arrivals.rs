@@ -20,6 +20,8 @@ pub enum Purpose {
     /// Bytes that come with the question for a connection: nobody has said yet how many may come,
     /// and the protocols count on that.
     TooEarly,
+    /// A message of ICMP.
+    Message,
     /// A datagram is to be taken at this port of ours.
     Datagram {
         /// Our port.
@@ -56,6 +58,7 @@ pub fn purpose(frame: &[u8], own: [u8; 4]) -> Option<Purpose> {
             let head = packet.payload();
             (head.len() >= 8).then(|| Purpose::Datagram { port: UdpPacket::new_unchecked(head).dst_port() })
         }
+        IpProtocol::Icmp => Some(Purpose::Message),
         _ => None,
     }
 }

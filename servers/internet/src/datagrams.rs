@@ -4,6 +4,7 @@ use crate::stack::{endpoint, parts};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use nacre_channel::hub::Hub;
+use nacre_channel::hub::outside::Datagram;
 use smoltcp::iface::{SocketHandle, SocketSet};
 use smoltcp::socket::udp::{PacketBuffer, PacketMetadata, Socket};
 
@@ -59,16 +60,16 @@ impl Datagrams {
         }
     }
 
-    /// Brings what has come to the ends, and takes what they send. Ports at which no end is any
-    /// more are given up.
-    pub fn settle<R>(&mut self, sockets: &mut SocketSet<'static>, hub: &mut Hub<R>) {
-        while let Some(datagram) = hub.next_datagram() {
-            self.expect(sockets, datagram.from);
-            if let Some(port) = self.ports.get(&datagram.from) {
-                // One for which there is no room is lost, as on a wire.
-                let _ = sockets.get_mut::<Socket<'_>>(port.handle).send_slice(&datagram.data, endpoint(datagram.to));
-            }
+    /// Sends a datagram. One for which there is no room is lost, as on a wire.
+    pub fn send(&mut self, sockets: &mut SocketSet<'static>, datagram: &Datagram) {
+        self.expect(sockets, datagram.from);
+        if let Some(port) = self.ports.get(&datagram.from) {
+            let _ = sockets.get_mut::<Socket<'_>>(port.handle).send_slice(&datagram.data, endpoint(datagram.to));
         }
+    }
+
+    /// Brings what has come to the ends. Ports at which no end is any more are given up.
+    pub fn settle<R>(&mut self, sockets: &mut SocketSet<'static>, hub: &mut Hub<R>) {
         self.ports.retain(|port, known| {
             let socket = sockets.get_mut::<Socket<'_>>(known.handle);
             while let Ok((data, from)) = socket.recv() {

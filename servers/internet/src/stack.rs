@@ -4,12 +4,14 @@
 use crate::arrivals::{Purpose, purpose};
 use crate::card::Card;
 use crate::datagrams::Datagrams;
+use crate::messages::Messages;
 use crate::streams::{SECOND, Streams};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_channel::hub::Hub;
 use nacre_channel::hub::outside::Interface as Way;
+use nacre_proto::flags::SOCK_DGRAM;
 use smoltcp::iface::{Config, Interface, SocketSet};
 use smoltcp::time::Instant;
 use smoltcp::wire::{EthernetAddress, HardwareAddress, IpAddress, IpCidr, IpEndpoint, Ipv4Address};
@@ -29,6 +31,7 @@ pub struct Stack {
     sockets: SocketSet<'static>,
     streams: Streams,
     datagrams: Datagrams,
+    messages: Messages,
 }
 
 impl Stack {
@@ -47,7 +50,7 @@ impl Stack {
         if let Some(gateway) = way.gateway {
             let _ = interface.routes_mut().add_default_ipv4_route(Ipv4Address::from(gateway));
         }
-        Stack { own: way.address, card, interface, sockets: SocketSet::new(Vec::new()), streams: Streams::new(most), datagrams: Datagrams::default() }
+        Stack { own: way.address, card, interface, sockets: SocketSet::new(Vec::new()), streams: Streams::new(most), datagrams: Datagrams::default(), messages: Messages::default() }
     }
 
     /// Takes a frame that has come from the wire.
@@ -61,6 +64,7 @@ impl Stack {
             }
             Some(Purpose::TooEarly | Purpose::Nobody) => return,
             Some(Purpose::Datagram { port }) if hub.takes_datagrams(port) => self.datagrams.expect(&mut self.sockets, port),
+            Some(Purpose::Message) if hub.hears_messages() && !self.datagrams.is_short => self.messages.expect(&mut self.sockets),
             _ => {}
         }
         self.card.arrive(frame);
@@ -83,8 +87,22 @@ impl Stack {
         self.streams.touched(touched);
         self.streams.begin(&mut self.interface, &mut self.sockets, hub, now);
         self.streams.settle(&mut self.sockets, hub, now);
+        self.send_datagrams(hub);
         self.datagrams.settle(&mut self.sockets, hub);
+        self.messages.settle(&mut self.sockets, hub);
         self.poll(now);
+    }
+
+    /// Takes the datagrams that ends send.
+    fn send_datagrams<R>(&mut self, hub: &mut Hub<R>) {
+        while let Some(datagram) = hub.next_datagram() {
+            if datagram.kind == SOCK_DGRAM as u8 {
+                self.datagrams.send(&mut self.sockets, &datagram);
+            } else if !self.datagrams.is_short {
+                self.messages.expect(&mut self.sockets);
+                self.messages.send(&mut self.sockets, self.own, &datagram);
+            }
+        }
     }
 
     /// Lets the protocols do what is due. One call sends one part of a datagram in parts.

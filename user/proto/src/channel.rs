@@ -32,7 +32,8 @@ crate::protocol! {
     4 fifo(flags: Flags(OPEN_FLAGS); bytes name: Data) -> (; references file: Own(End));
     /// Gives the socket a key of `key_size` bytes, and the name behind it; without a name, one that
     /// nobody has. `EADDRINUSE`: another has this key or name; of a key that starts with `/` who
-    /// has it later is found. `EINVAL`: the socket has a name.
+    /// has it later is found. `EINVAL`: the socket has a name. `ENOBUFS`: the account has as many
+    /// sockets that hear all messages of ICMP as it may.
     5 bind(key_size: Number; bytes data: Data) -> ();
     /// Makes a socket accept connections; at most `backlog` of them wait. `EINVAL`: it has no name,
     /// or is connected. `EOPNOTSUPP`: a datagram socket.
@@ -176,17 +177,25 @@ pub const INTERNET_6: u8 = b'j';
 /// Names of those who take part in both versions.
 pub const INTERNET_BOTH: u8 = b'k';
 
+/// Kind in the name of a socket that sends requests for an echo (ICMP). Its port is the number that
+/// the requests and their answers carry.
+pub const ECHO: u8 = 3;
+/// Kind in the name of a socket that sends and hears all messages of ICMP. Its port only tells it
+/// from others.
+pub const MESSAGES: u8 = 4;
+
 /// Name of a socket of the internet. Addresses have four bytes in version 6, too, of which two are
 /// known: any, and the machine's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InternetName {
     /// Version.
     pub version: u8,
-    /// `SOCK_STREAM` for TCP, `SOCK_DGRAM` for UDP.
+    /// `SOCK_STREAM` for TCP, `SOCK_DGRAM` for UDP, [`ECHO`] and [`MESSAGES`] for ICMP.
     pub kind: u8,
     /// Address.
     pub address: [u8; 4],
-    /// Port.
+    /// Port. Of a receiver or sender of ICMP: the number of hops that the packet may take, or could
+    /// still have taken.
     pub port: u16,
 }
 
@@ -200,13 +209,18 @@ impl InternetName {
 
     /// Decodes a name, if it is one of the internet.
     pub fn read(name: &[u8]) -> Option<InternetName> {
-        let [version @ (INTERNET | INTERNET_6 | INTERNET_BOTH), kind @ (1 | 2), a, b, c, d, high, low] = *name else { return None };
+        let [version @ (INTERNET | INTERNET_6 | INTERNET_BOTH), kind @ (1 | 2 | ECHO | MESSAGES), a, b, c, d, high, low] = *name else { return None };
         Some(InternetName { version, kind, address: [a, b, c, d], port: u16::from_be_bytes([high, low]) })
     }
 
     /// Encodes it.
     pub fn bytes(self) -> alloc::vec::Vec<u8> {
         [&[self.version, self.kind][..], &self.address, &self.port.to_be_bytes()].concat()
+    }
+
+    /// Returns true for a socket of ICMP.
+    pub fn is_icmp(self) -> bool {
+        [ECHO, MESSAGES].contains(&self.kind)
     }
 
     /// Returns true if the address is any, or one of the machine's for itself.

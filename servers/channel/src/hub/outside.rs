@@ -21,9 +21,11 @@ const MAX_DATAGRAM: usize = 16_000;
 /// A datagram that is to go out.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Datagram {
+    /// Kind of it, as in a name: UDP or ICMP.
+    pub kind: u8,
     /// Port that it comes from.
     pub from: u16,
-    /// Address and port that it is for.
+    /// Address and port that it is for, or of ICMP the number of hops.
     pub to: ([u8; 4], u16),
     /// Bytes.
     pub data: Vec<u8>,
@@ -140,7 +142,7 @@ impl<R> Hub<R> {
     /// The name that an end is seen by where it has sent something.
     pub(super) fn own_name(&self, end: &End<R>) -> Vec<u8> {
         match (InternetName::read(&end.name), self.outside.own) {
-            (Some(parts), Some(own)) if end.stage == Stage::Outside => InternetName { address: own, ..parts }.bytes(),
+            (Some(parts), Some(own)) if end.stage == Stage::Outside && !InternetName::read(&end.peer_name).is_some_and(InternetName::is_of_machine) => InternetName { address: own, ..parts }.bytes(),
             _ => end.name.clone(),
         }
     }
@@ -151,7 +153,7 @@ impl<R> Hub<R> {
         let (key, name) = (InternetName::read(found_by), InternetName::read(name));
         match (key, name) {
             (None, None) => Ok(()),
-            (Some(key), Some(name)) if key != (InternetName { address: InternetName::LOOPBACK, ..name }) || u64::from(name.kind) != kind => Err(Errno::EINVAL),
+            (Some(key), Some(name)) if key != (InternetName { address: InternetName::LOOPBACK, ..name }) || !is_of_kind(name, kind) => Err(Errno::EINVAL),
             (None, Some(_)) => Err(Errno::EINVAL),
             (_, Some(name)) if name.is_of_machine() || Some(name.address) == self.outside.own => Ok(()),
             (_, Some(_)) => Err(Errno::EADDRNOTAVAIL),
@@ -162,9 +164,9 @@ impl<R> Hub<R> {
     /// Connects an end to the outside; false: it has to wait.
     pub(super) fn connect_outside(&mut self, key: u64, name: &[u8]) -> Result<bool, Errno> {
         let end = self.end_mut(key)?;
-        InternetName::read(&end.name).ok_or(Errno::EINVAL)?;
         // Whoever judges names goes by the kind that they tell.
-        if InternetName::read(name).is_none_or(|to| u64::from(to.kind) != end.kind) {
+        let own = InternetName::read(&end.name).ok_or(Errno::EINVAL)?;
+        if InternetName::read(name).is_none_or(|to| to.kind != own.kind) {
             return Err(Errno::EPROTOTYPE);
         }
         match (end.kind, &end.stage) {
@@ -307,6 +309,7 @@ impl<R> Hub<R> {
             SOCK_DGRAM if name.is_empty() && end.stage == Stage::Outside => InternetName::read(&end.peer_name),
             _ => return Ok(None),
         };
+        // A name of another kind could be one that nobody has judged.
         if found.is_some_and(|to| u64::from(to.kind) != SOCK_DGRAM) {
             return Err(Errno::EPROTOTYPE);
         }
@@ -316,15 +319,20 @@ impl<R> Hub<R> {
     /// Sends a datagram to the outside. `None`: it would have to wait.
     pub(super) fn send_outside(&mut self, key: u64, to: InternetName, data: &[u8]) -> Result<Option<usize>, Errno> {
         let from = InternetName::read(&self.end(key)?.name).ok_or(Errno::EINVAL)?.port;
-        if data.len() > MAX_DATAGRAM {
+        Ok(self.push_outside(Datagram { kind: to.kind, from, to: (to.address, to.port), data: data.to_vec() })?.then_some(data.len()))
+    }
+
+    /// Puts a datagram among those that are to go out. Returns false if it would have to wait.
+    pub(super) fn push_outside(&mut self, datagram: Datagram) -> Result<bool, Errno> {
+        if datagram.data.len() > MAX_DATAGRAM {
             return Err(Errno::EMSGSIZE);
         }
         if !self.has_room_outside() {
-            return Ok(None);
+            return Ok(false);
         }
-        self.outside.bytes += data.len();
-        self.outside.datagrams.push_back(Datagram { from, to: (to.address, to.port), data: data.to_vec() });
-        Ok(Some(data.len()))
+        self.outside.bytes += datagram.data.len();
+        self.outside.datagrams.push_back(datagram);
+        Ok(true)
     }
 
     /// Returns true if one more datagram may wait to go out.
@@ -346,13 +354,20 @@ impl<R> Hub<R> {
     /// takes datagrams of another sender alone.
     pub fn deliver(&mut self, port: u16, from: ([u8; 4], u16), data: &[u8]) {
         let name = InternetName { version: INTERNET, kind: SOCK_DGRAM as u8, address: from.0, port: from.1 }.bytes();
-        let Some(end) = self.bound(SOCK_DGRAM, port).and_then(|key| self.ends.get(&key)) else { return };
-        let takes = match end.stage {
+        let Some(key) = self.bound(SOCK_DGRAM, port) else { return };
+        let takes = self.ends.get(&key).is_some_and(|end| match end.stage {
             Stage::Outside => end.peer_name == name,
             Stage::Connected(_) => false,
             _ => true,
-        };
-        let Some(target) = end.incoming.filter(|_| takes) else { return };
+        });
+        if takes {
+            self.put_datagram(key, &name, data);
+        }
+    }
+
+    /// Puts a datagram into the queue of a socket. It is lost if that has no room.
+    pub(super) fn put_datagram(&mut self, key: u64, from: &[u8], data: &[u8]) {
+        let Some(target) = self.ends.get(&key).and_then(|end| end.incoming) else { return };
         let used = (self.bytes, self.references);
         let Some(queue) = self.queues.get_mut(&target).filter(|queue| !queue.is_deaf) else { return };
         let fits = matches!(queue.takes(data.len(), 0, false), Ok(Some(_)));
@@ -361,11 +376,16 @@ impl<R> Hub<R> {
         }
         let (account, before) = (queue.account, queue.load());
         // Without memory it is lost as one that has no room.
-        let _ = queue.put(SendRequest { data, references: Vec::new(), control: &[], from: &name, sender: NOBODY }, false);
+        let _ = queue.put(SendRequest { data, references: Vec::new(), control: &[], from, sender: NOBODY }, false);
         let after = queue.load();
         self.count(account, before, after);
         self.touch_queue(target);
     }
+}
+
+/// Returns true if a socket of this kind can have such a name.
+fn is_of_kind(name: InternetName, kind: u64) -> bool {
+    u64::from(name.kind) == kind || name.is_icmp() && kind == SOCK_DGRAM
 }
 
 /// An end that has any address, or the machine's for itself, is seen outside by this one.

@@ -73,6 +73,7 @@ impl<R> Hub<R> {
             return Err(Errno::EINVAL);
         }
         self.check_own(kind, found_by, name)?;
+        self.check_hearers(key, name)?;
         let wanted = if found_by.is_empty() { name } else { found_by };
         if !wanted.starts_with(FILE) && self.names.contains_key(wanted) {
             return Err(Errno::EADDRINUSE);
@@ -116,6 +117,9 @@ impl<R> Hub<R> {
         if name.is_empty() && kind == SOCK_DGRAM {
             (end.stage, end.peer_name) = (Stage::Plain, Vec::new());
             return Ok(true);
+        }
+        if self.is_echo(key) {
+            return self.connect_echo(key, name);
         }
         let Some(found_by) = self.local_name(name)? else { return self.connect_outside(key, name) };
         let target = *self.names.get(&found_by).ok_or(Errno::ECONNREFUSED)?;
