@@ -8,7 +8,7 @@ use nacre_guard::names::Names;
 use nacre_guard::{dns, network};
 use nacre_guard::subject::{Kind, NETWORK, Subject};
 use nacre_internet::Stack;
-use nacre_proto::channel::{INTERNET, InternetName};
+use nacre_proto::channel::{ECHO, INTERNET, InternetName, MESSAGES};
 use nacre_proto::flags::{SOCK_DGRAM, SOCK_STREAM};
 use nacre_proto::nic::frames;
 
@@ -75,7 +75,7 @@ fn name(choices: &mut Bytes<'_>) -> Vec<u8> {
     }
     let address = choices.of(&[PEER, OWN, InternetName::ANY, InternetName::LOOPBACK]);
     let port = choices.of(&[80, 53, 40_000, 40_001]);
-    InternetName { version: choices.of(&[INTERNET, INTERNET, b'j', b'k']), kind: choices.of(&[1, 2]), address, port }.bytes()
+    InternetName { version: choices.of(&[INTERNET, INTERNET, b'j', b'k']), kind: choices.of(&[1, 2, 1, 2, 1, 2, ECHO, MESSAGES]), address, port }.bytes()
 }
 
 /// Lets a socket do something.

@@ -35,6 +35,12 @@ const STACKS: [(&str, u32); 8] = [
     ("network process process", 1),
 ];
 
+/// Monitors between the network and programs that ask machines for echoes, with the case's name.
+const PINGS: [(&str, &str); 2] = [
+    ("process process", "machines answer echoes"),
+    ("guard --allow console --allow memory --allow clock --allow report --allow read --allow write --allow connect~icmp~10.0.2.2 --allow connect~icmp~127.0.0.1 --allow listen~raw~icmp process", "machines answer echoes as far as a guard's rules let them be asked"),
+];
+
 /// Runs all cases.
 pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
     let mut tally = TestCounts::default();
@@ -57,6 +63,12 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
     let name = "a network card: a guard's rules name machines by their names";
     if name.contains(filter) {
         tally.note(name, is_guarded_by_names(products)?.as_deref());
+    }
+    for (stack, name) in PINGS {
+        let name = format!("a network card: {name}");
+        if name.contains(filter) {
+            tally.note(&name, pings(products, stack)?.as_deref());
+        }
     }
     let name = "a network card: two machines on one wire";
     if name.contains(filter) {
@@ -144,6 +156,17 @@ fn fetches(products: &Products, stack: &str, cpus: u32) -> Outcome<Option<String
     })?;
     let sum = sum(SIZE);
     let is_right = captured.output == format!("{SIZE}\n{sum}\n").as_bytes() && matches!(captured.status, Ok(0));
+    Ok((!is_right).then(|| describe(&captured)))
+}
+
+/// This machine and the guest itself answer, and the resolver if no guard is between.
+fn pings(products: &Products, stack: &str) -> Outcome<Option<String>> {
+    let ask = |address: &str| format!("ping -c 2 -i 0.1 -W 5 {address} 2>&1 | sed -n 's/.*: seq=\\([0-9]*\\) .*/\\1/p; s/.*Permission denied.*/denied/p'; ");
+    let script = ["10.0.2.2", "127.0.0.1", "10.0.2.3"].map(ask).concat();
+    let network = NetworkArguments { net: Some(Kind::User), ..NetworkArguments::default() };
+    let captured = guest(products, stack, &script, (1, &network))?;
+    let expected: &[u8] = if stack.starts_with("guard") { b"0\n1\n0\n1\ndenied\n" } else { b"0\n1\n0\n1\n0\n1\n" };
+    let is_right = captured.output == expected && matches!(captured.status, Ok(0));
     Ok((!is_right).then(|| describe(&captured)))
 }
 

@@ -270,7 +270,9 @@ mod tests {
     fn who_hears_all_messages_has_a_bound() {
         let mut hub: Hub<u64> = Hub::default();
         hub.charge_to(7);
-        (0..MAX_HEARERS as u16).for_each(|port| drop(socket(&mut hub, MESSAGES, port + 1)));
+        for port in 0..MAX_HEARERS as u16 {
+            socket(&mut hub, MESSAGES, port + 1);
+        }
         let key = hub.socket(SOCK_DGRAM, 0).unwrap();
         let names = [InternetName::LOOPBACK, InternetName::ANY].map(|address| name(MESSAGES, address, 99));
         assert_eq!(hub.bind(key, &names[0], &names[1]), Err(Errno::ENOBUFS));

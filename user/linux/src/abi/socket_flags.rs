@@ -11,6 +11,7 @@ pub const IP_TOS: u32 = 1;
 pub const IP_TTL: u32 = 2;
 pub const IP_OPTIONS: u32 = 4;
 pub const IP_MTU_DISCOVER: u32 = 10;
+pub const IP_RECVTTL: u32 = 12;
 pub const TCP_NODELAY: u32 = 1;
 pub const TCP_CORK: u32 = 3;
 pub const TCP_KEEPIDLE: u32 = 4;

@@ -4,7 +4,7 @@
 pub mod message;
 pub mod options;
 
-use crate::abi::errno::{Answer, EAGAIN, ECONNREFUSED, EINPROGRESS, EINTR, EINVAL, ENOSYS, EOPNOTSUPP, ERESTART, Errno};
+use crate::abi::errno::{Answer, EACCES, EAGAIN, ECONNREFUSED, EINPROGRESS, EINTR, EINVAL, ENOSYS, EOPNOTSUPP, EPERM, ERESTART, Errno};
 use crate::abi::file_flags::{O_CLOEXEC, O_NONBLOCK};
 use crate::abi::poll_events::POLLIN;
 use crate::abi::registers::Frame;
@@ -14,7 +14,7 @@ use crate::operations::sockets::socket_names::{self, name, socket_at};
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
 use crate::state::files::socket_family::Family;
-use crate::state::files::socket_kind::{NETLINK, OF_SOCKETS, Socket, TYPE, is_netlink};
+use crate::state::files::socket_kind::{NETLINK, OF_SOCKETS, SOCK_RAW, Socket, TYPE, is_netlink};
 use crate::state::files::socket_options::Begun;
 use alloc::rc::Rc;
 use nacre_proto::channel;
@@ -26,7 +26,8 @@ use nacre_sys::ipc::{Buffers, Message};
 /// Number of socket types, and of address families, that Linux knows.
 const TYPES: u64 = 11;
 const FAMILIES: u64 = 46;
-const SOCK_RAW: u64 = 3;
+/// Number of the protocol by which machines are asked for echoes.
+const ICMP: u64 = 1;
 /// Linux's number of that family, and of the protocols of it that there are: routes and their like,
 /// and sockets.
 const AF_NETLINK: u64 = 16;
@@ -50,13 +51,16 @@ fn wanted(family: u64, kind: u64, protocol: u64) -> Result<Socket, Errno> {
     }
     let family = Family::from_number(family).ok_or(Errno::EAFNOSUPPORT)?;
     let kind = if kind == SOCK_RAW && family == Family::Local { SOCK_DGRAM } else { kind };
+    if family == Family::Internet && protocol == ICMP && [SOCK_DGRAM, SOCK_RAW].contains(&kind) {
+        return Ok(Socket { family, kind, is_icmp: true });
+    }
     match family {
         Family::Local if protocol > 1 => return Err(Errno::EPROTONOSUPPORT),
         Family::Local => {}
         Family::Internet | Family::Internet6 => socket_names::check_protocol(kind, protocol)?,
     }
     let is_known = kind == SOCK_STREAM || kind == SOCK_DGRAM || kind == SOCK_SEQPACKET && family == Family::Local;
-    if is_known { Ok(Socket { family, kind }) } else { Err(Errno::ESOCKTNOSUPPORT) }
+    if is_known { Ok(Socket { family, kind, is_icmp: false }) } else { Err(Errno::ESOCKTNOSUPPORT) }
 }
 
 impl Process {
@@ -77,10 +81,18 @@ pub fn socket(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     let flags = check_flags(kind)?;
     let socket = wanted(family, kind, protocol)?;
+    if socket.is_raw() && process.identity.owner()[1] != 0 {
+        return Err(EPERM);
+    }
     let internet = if socket.family.is_internet() { process.services.internet() } else { None };
     let service = internet.map_or_else(|| process.channels(), Ok)?;
-    let made = channel::socket(service, socket.kind, flags & DONT_WAIT)?.socket;
-    process.open(socket.open(made, flags), flags as u32 & O_CLOEXEC != 0)
+    let made = channel::socket(service, socket.kind_of_service(), flags & DONT_WAIT)?.socket;
+    let file = socket.open(made, flags);
+    if socket.is_raw() {
+        // It hears everything from now on.
+        socket_names::choose_to_send(process, &file, socket).map_err(|error| if error == EACCES { EPERM } else { error })?;
+    }
+    process.open(file, flags as u32 & O_CLOEXEC != 0)
 }
 
 /// A socket of the family by which the system is asked for interfaces, routes and sockets, and
@@ -102,7 +114,7 @@ fn netlink(process: &mut Process, kind: u64, protocol: u64) -> Answer {
     channel::bind(made.handle(), 0, &[][..])?;
     let size = channel::name(made.handle(), END_OWN, &mut name[..])?.name;
     channel::connect(made.handle(), pid, uid, gid, name.get(..size).unwrap_or_default())?;
-    let file = Socket { family: Family::Local, kind: SOCK_DGRAM }.open(made, flags);
+    let file = Socket { family: Family::Local, kind: SOCK_DGRAM, is_icmp: false }.open(made, flags);
     file.mode.set(file.mode.get() | NETLINK | about);
     process.open(file, flags as u32 & O_CLOEXEC != 0)
 }

@@ -17,11 +17,13 @@ const UDP_LINE: usize = 127;
 /// Returns the contents of a file of `/proc/net`; `None`: there is no such file.
 pub fn text_of(process: &mut Process, name: &str) -> Option<Vec<u8>> {
     let text = match name {
-        "tcp" | "tcp6" | "udp" | "udp6" | "udplite" | "udplite6" | "raw" | "raw6" => {
+        "icmp" | "icmp6" | "tcp" | "tcp6" | "udp" | "udp6" | "udplite" | "udplite6" | "raw" | "raw6" => {
             let family = if name.ends_with('6') { Family::Internet6 } else { Family::Internet };
             let sockets = match name.trim_end_matches('6') {
-                "tcp" => of_kind(process, family, true),
-                "udp" => of_kind(process, family, false),
+                "tcp" => of_kind(process, family, |socket| socket.protocol() == 6),
+                "udp" => of_kind(process, family, |socket| socket.protocol() == 17),
+                "icmp" => of_kind(process, family, |socket| socket.protocol() == 1 && !socket.is_raw()),
+                "raw" => of_kind(process, family, KnownSocket::is_raw),
                 _ => Vec::new(),
             };
             table(&sockets, family, name.starts_with("tcp"))
@@ -48,9 +50,9 @@ fn of_family(process: &mut Process, family: Family) -> Vec<KnownSocket> {
     sockets
 }
 
-fn of_kind(process: &mut Process, family: Family, is_stream: bool) -> Vec<KnownSocket> {
+fn of_kind(process: &mut Process, family: Family, is_of_kind: impl Fn(&KnownSocket) -> bool) -> Vec<KnownSocket> {
     let mut sockets = of_family(process, family);
-    sockets.retain(|socket| socket.is_stream() == is_stream);
+    sockets.retain(is_of_kind);
     sockets
 }
 
@@ -145,11 +147,12 @@ fn routes(interfaces: &[Interface]) -> String {
 /// Counts of sockets in use.
 fn counts(process: &mut Process, family: Family) -> String {
     let sockets = known_sockets::all(process);
-    let count = |is_stream| sockets.iter().filter(|socket| socket.family == family && socket.is_stream() == is_stream).count();
-    let (tcp, udp) = (count(true), count(false));
+    let count = |protocol| sockets.iter().filter(|socket| socket.family == family && socket.protocol() == protocol && !socket.is_raw()).count();
+    let raw = sockets.iter().filter(|socket| socket.family == family && socket.is_raw()).count();
+    let (tcp, udp) = (count(6), count(17));
     match family {
-        Family::Internet6 => format!("TCP6: inuse {tcp}\nUDP6: inuse {udp}\nUDPLITE6: inuse 0\nRAW6: inuse 0\nFRAG6: inuse 0 memory 0\n"),
-        _ => format!("sockets: used {}\nTCP: inuse {tcp} orphan 0 tw 0 alloc {tcp} mem 0\nUDP: inuse {udp} mem 0\nUDPLITE: inuse 0\nRAW: inuse 0\nFRAG: inuse 0 memory 0\n", sockets.len()),
+        Family::Internet6 => format!("TCP6: inuse {tcp}\nUDP6: inuse {udp}\nUDPLITE6: inuse 0\nRAW6: inuse {raw}\nFRAG6: inuse 0 memory 0\n"),
+        _ => format!("sockets: used {}\nTCP: inuse {tcp} orphan 0 tw 0 alloc {tcp} mem 0\nUDP: inuse {udp} mem 0\nUDPLITE: inuse 0\nRAW: inuse {raw}\nFRAG: inuse 0 memory 0\n", sockets.len()),
     }
 }
 

@@ -4,14 +4,18 @@
 
 use crate::abi::errno::{EBADF, EINVAL, EPERM, Errno};
 use crate::abi::file_flags::{FOREIGN, O_ACCESS, O_APPEND, O_NONBLOCK, O_PATH};
+use crate::abi::socket_flags::{IP_RECVTTL, IP_TTL, SOL_IP, SOL_SOCKET, SO_TIMESTAMP};
+use crate::abi::time_units::{MICROSECOND, REALTIME, SECOND};
+use crate::operations::clock_reading;
 use crate::process::Process;
 use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::files::socket_family::hops;
+use crate::state::files::socket_options::Options;
 use crate::state::files::watch::Watch;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_sys::OwnedReference;
 
-const SOL_SOCKET: u32 = 1;
 const SCM_RIGHTS: u32 = 1;
 const SCM_CREDENTIALS: u32 = 2;
 /// Bytes of a `cmsghdr`.
@@ -131,7 +135,7 @@ impl Incoming {
     }
 
     /// Writes one `cmsghdr`, cut off where there is no room.
-    fn put(&mut self, process: &mut Process, kind: u32, data: &[u8]) -> Result<(), Errno> {
+    fn put(&mut self, process: &mut Process, (level, kind): (u32, u32), data: &[u8]) -> Result<(), Errno> {
         if self.left() < HEADER as u64 {
             self.is_cut = true;
             return Ok(());
@@ -140,7 +144,7 @@ impl Incoming {
         let size = whole.min(self.left());
         self.is_cut |= size < whole;
         let mut bytes = size.to_le_bytes().to_vec();
-        bytes.extend(SOL_SOCKET.to_le_bytes());
+        bytes.extend(level.to_le_bytes());
         bytes.extend(kind.to_le_bytes());
         bytes.extend(&data[..size as usize - HEADER]);
         process.memory.write_bytes(self.at + self.used, &bytes)?;
@@ -151,7 +155,22 @@ impl Incoming {
     /// Tells who sent the message.
     pub fn put_credentials(&mut self, process: &mut Process, credentials: [u32; 3]) -> Result<(), Errno> {
         let bytes: Vec<u8> = credentials.iter().flat_map(|word| word.to_le_bytes()).collect();
-        self.put(process, SCM_CREDENTIALS, &bytes)
+        self.put(process, (SOL_SOCKET, SCM_CREDENTIALS), &bytes)
+    }
+
+    /// Tells when a datagram of the internet was received, and how many hops its packet had left, as
+    /// far as the socket's options ask for that.
+    pub fn put_facts(&mut self, process: &mut Process, options: Options, from: &[u8]) -> Result<(), Errno> {
+        if options.switch(SO_TIMESTAMP) == Some(1) {
+            let now = clock_reading::now(process, REALTIME)?;
+            let words = [now / SECOND, now % SECOND / MICROSECOND];
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            self.put(process, (SOL_SOCKET, SO_TIMESTAMP), &bytes)?;
+        }
+        match hops(from) {
+            Some(hops) if options.internet(SOL_IP, IP_RECVTTL) == 1 => self.put(process, (SOL_IP, IP_TTL), &u32::from(hops).to_le_bytes()),
+            _ => Ok(()),
+        }
     }
 
     /// Gives the program the files that came.
@@ -166,6 +185,6 @@ impl Incoming {
                 }
             }
         }
-        if numbers.is_empty() { Ok(()) } else { self.put(process, SCM_RIGHTS, &numbers) }
+        if numbers.is_empty() { Ok(()) } else { self.put(process, (SOL_SOCKET, SCM_RIGHTS), &numbers) }
     }
 }

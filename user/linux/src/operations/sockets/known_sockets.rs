@@ -1,11 +1,11 @@
 //! Sockets that the process may know of: those of its world, as the services list them.
 
 use crate::process::Process;
-use crate::state::files::socket_family::{ANY, Family, LOOPBACK, Version, in_version, version};
+use crate::state::files::socket_family::{ANY, Family, LOOPBACK, Version, hops, in_version, version, without_hops};
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
-use nacre_proto::channel::{self, SocketRecord, SocketRecords};
+use nacre_proto::channel::{self, MESSAGES, SocketRecord, SocketRecords};
 use nacre_proto::flags::SOCK_STREAM;
 
 /// Number of sockets that are asked for, at most, and of questions.
@@ -61,12 +61,26 @@ impl KnownSocket {
     pub fn address(&self, of_peer: bool) -> (Vec<u8>, u16) {
         let shown = match of_peer {
             true if self.peer_name.is_empty() => self.family.shown(&[]),
-            true => self.family.shown_peer(&self.peer_name),
+            true => self.family.shown_peer(&without_hops(&self.peer_name)),
             false => self.family.shown(&self.name),
         };
         let port = shown.get(2..4).map_or(0, |port| u16::from_be_bytes([port[0], port[1]]));
         let place = if self.family == Family::Internet { 4..8 } else { 8..24 };
         (shown.get(place).unwrap_or_default().to_vec(), port)
+    }
+
+    /// Linux's number of the protocol of a socket of the internet.
+    pub fn protocol(&self) -> u8 {
+        match self.is_stream() {
+            true => 6,
+            false if hops(&self.name).is_some() => 1,
+            false => 17,
+        }
+    }
+
+    /// Returns true for a socket of the internet that hears all messages of ICMP.
+    pub fn is_raw(&self) -> bool {
+        self.name.get(1) == Some(&MESSAGES) && self.family.is_internet()
     }
 
     /// Returns true for a stream or a listener.

@@ -8,18 +8,21 @@
 
 use crate::abi::errno::{EBADF, EEXIST, EINVAL, Errno};
 use crate::abi::file_flags::{CURRENT, O_PATH};
+use crate::abi::socket_flags::{IP_TTL, SOL_IP};
 use crate::operations::files::named_pipe::key as key_of_file;
 use crate::operations::paths::file_status;
 use crate::operations::paths::path_start;
 use crate::operations::paths::permissions;
+use crate::operations::sockets::interfaces;
 use crate::process::Process;
 use crate::process::exchange::Place;
 use crate::state::files::open_file::OpenFile;
 use crate::state::files::socket_family::{AF_INET, AF_INET6, AF_UNIX, AF_UNSPEC, ANY, Family, INTERNET_SIZE, LOOPBACK, LOOPBACK6, MAPPED, Version};
-use crate::state::files::socket_family::{in_version, internet_name, version};
-use crate::state::files::socket_kind::{Socket, is_netlink};
+use crate::state::files::socket_family::{in_version, internet_name, version, without_hops};
+use crate::state::files::socket_kind::{SOCK_RAW, Socket, is_netlink};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
+use nacre_proto::channel::{InternetName, MESSAGES};
 use nacre_proto::{channel, directory};
 use nacre_proto::flags::{END_OWN, END_PEER, SOCK_DGRAM, SOCK_STREAM};
 
@@ -145,13 +148,20 @@ fn key_of_path(process: &mut Process, path: &[u8]) -> Result<Vec<u8>, Errno> {
     Ok(key_of_file(&found))
 }
 
+/// Number of hops that packets of a socket may take.
+fn hops(file: &OpenFile) -> u16 {
+    file.options.get().internet(SOL_IP, IP_TTL) as u16
+}
+
 /// Returns the key of the socket that a program names to connect or to send to.
-pub fn key(process: &mut Process, socket: Socket, bytes: &[u8]) -> Result<Vec<u8>, Errno> {
+pub fn key(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]) -> Result<Vec<u8>, Errno> {
     if socket.family.is_internet() {
         let Address { version, bytes, port } = internet(socket, bytes)?;
+        let kind = socket.kind_of_name();
         return match bytes {
-            Some(ANY | [127, ..]) => Ok(internet_name(version, socket.kind, LOOPBACK, port)),
-            Some(address) => Ok(internet_name(version, socket.kind, address, port)),
+            Some(address) if socket.is_icmp => Ok(internet_name(version, kind, if address == ANY { LOOPBACK } else { address }, hops(file))),
+            Some(ANY | [127, ..]) => Ok(internet_name(version, kind, LOOPBACK, port)),
+            Some(address) => Ok(internet_name(version, kind, address, port)),
             None => Err(Errno::ENETUNREACH),
         };
     }
@@ -165,10 +175,10 @@ pub fn key(process: &mut Process, socket: Socket, bytes: &[u8]) -> Result<Vec<u8
 /// Returns the key of the socket to connect to, and gives an internet socket a name. Empty: the
 /// call dissolves the connection.
 pub fn to_connect(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]) -> Result<Vec<u8>, Errno> {
-    if family(bytes) == Some(AF_UNSPEC) && socket.kind == SOCK_DGRAM {
+    if family(bytes) == Some(AF_UNSPEC) && (socket.kind == SOCK_DGRAM || socket.is_icmp) {
         return Ok(Vec::new());
     }
-    let key = key(process, socket, bytes)?;
+    let key = key(process, file, socket, bytes)?;
     if socket.family.is_internet() {
         choose(process, file, socket, version(&key).unwrap_or(Version::Four))?;
     }
@@ -194,6 +204,7 @@ pub fn shown_end(process: &mut Process, file: &OpenFile, socket: Socket, which: 
         return Ok(shown_netlink(if which == END_OWN { netlink_number(process) } else { 0 }));
     }
     let found = name(file, which)?;
+    let found = if which == END_PEER { without_hops(&found) } else { found };
     if !socket.family.is_internet() {
         return Ok(socket.family.shown(&found));
     }
@@ -211,7 +222,7 @@ pub fn shown_sender(file: &OpenFile, socket: Socket, from: &[u8]) -> Vec<u8> {
     match from {
         _ if is_netlink(file) => shown_netlink(0),
         [] => Vec::new(),
-        from => socket.family.shown_peer(from),
+        from => socket.family.shown_peer(&without_hops(from)),
     }
 }
 
@@ -260,6 +271,10 @@ fn bind_path(process: &mut Process, file: &OpenFile, path: &[u8]) -> Result<(), 
 fn bind_internet(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]) -> Result<(), Errno> {
     let Address { version, bytes, port } = internet(socket, bytes)?;
     let address = bytes.ok_or(Errno::EADDRNOTAVAIL)?;
+    if socket.is_raw() {
+        // It has a name, which is any address.
+        return if address == ANY || address[0] == 127 || interfaces::all(process).iter().any(|card| card.address == address) { Ok(()) } else { Err(Errno::EADDRNOTAVAIL) };
+    }
     if !name(file, END_OWN)?.is_empty() {
         return Err(EINVAL);
     }
@@ -270,8 +285,9 @@ fn bind_internet(process: &mut Process, file: &OpenFile, socket: Socket, bytes: 
 /// Takes a port: it is found by the loopback address, whatever it was bound to.
 fn take_port(file: &OpenFile, socket: Socket, (version, address, port): (Version, [u8; 4], u16)) -> Result<(), Errno> {
     let target = file.reference()?;
-    let key = internet_name(version, socket.kind, LOOPBACK, port);
-    let bytes = [&key[..], &internet_name(version, socket.kind, address, port)].concat();
+    let kind = socket.kind_of_name();
+    let key = internet_name(version, kind, LOOPBACK, port);
+    let bytes = [&key[..], &internet_name(version, kind, address, port)].concat();
     channel::bind(target, key.len() as u64, &bytes[..])?;
     Ok(())
 }
@@ -314,7 +330,7 @@ pub fn in_both(socket: Socket, key: &[u8]) -> Option<Vec<u8>> {
 /// Gives a socket of datagrams of the internet, which is about to send one, any address and a port
 /// if it has none: else nobody could answer.
 pub fn choose_to_send(process: &mut Process, file: &OpenFile, socket: Socket) -> Result<(), Errno> {
-    if !socket.family.is_internet() || socket.kind != SOCK_DGRAM || file.options.get().is_named {
+    if !socket.family.is_internet() || !socket.has_messages() || file.options.get().is_named {
         return Ok(());
     }
     if name(file, END_OWN)?.is_empty() {
@@ -358,7 +374,9 @@ fn unknown_socket(process: &mut Process, file: &OpenFile) -> Option<Socket> {
         Some(Version::Four) => Family::Internet,
         Some(_) => Family::Internet6,
     };
-    let socket = Socket { family, kind };
+    let of_icmp = InternetName::read(&name).filter(|name| name.is_icmp());
+    let kind = if of_icmp.is_some_and(|name| name.kind == MESSAGES) { SOCK_RAW } else { kind };
+    let socket = Socket { family, kind, is_icmp: of_icmp.is_some() };
     file.mode.set(socket.mode());
     Some(socket)
 }

@@ -12,8 +12,6 @@ const BY_FAMILY: u16 = 20;
 /// Bytes of a `struct inet_diag_req_v2` and of a `struct unix_diag_req`.
 const INTERNET: usize = 56;
 const LOCAL: usize = 24;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 /// Bits of what is to be shown of a local socket: name, peer, connections that wait, lengths of
 /// queues.
 const SHOW_NAME: u32 = 1;
@@ -90,8 +88,7 @@ fn of_internet(request: &Request<'_>, sockets: &[KnownSocket]) -> Result<Vec<Vec
     let protocol = other.map_or(body[1], |number| u8::try_from(number).unwrap_or(0));
     let (family, states) = (u16::from(body[0]), word(body, 4).unwrap_or(0));
     let is_asked = |socket: &&KnownSocket| {
-        let is_kind = if socket.is_stream() { protocol == TCP } else { protocol == UDP };
-        socket.family.number() == family && is_kind && has_state(socket, states)
+        socket.family.number() == family && socket.protocol() == protocol && !socket.is_raw() && has_state(socket, states)
     };
     let bodies: Vec<Vec<u8>> = sockets.iter().filter(is_asked).map(internet).collect();
     if request.wants_all() {
@@ -134,6 +131,9 @@ mod tests {
     use crate::operations::sockets::netlink::{ALL, DONE, ERROR, HEADER};
     use crate::state::files::socket_family::{LOOPBACK, Version, internet_name};
     use alloc::vec;
+
+    const TCP: u8 = 6;
+    const UDP: u8 = 17;
 
     fn socket(family: Family, state: u8, name: &[u8], inode: u64) -> KnownSocket {
         KnownSocket { inode, peer: 0, uid: 5, received: 1, unsent: 2, kind: 1, state, family, name: name.to_vec(), peer_name: Vec::new() }

@@ -103,6 +103,9 @@ fn send_by_messages(process: &mut Process, file: &OpenFile, socket: Socket, data
 /// who is connected.
 fn send_message(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sending, signature: channel::Outgoing) -> Answer {
     let sent = send_parts(process, file, data, sending, signature);
+    if sent == Err(Errno::ENOTCONN) && Socket::of(file).is_some_and(|socket| socket.is_icmp) {
+        return Err(Errno::EDESTADDRREQ);
+    }
     let other = Socket::of(file).filter(|_| sent == Err(Errno::ECONNREFUSED)).and_then(|socket| socket_names::in_both(socket, &sending.to));
     let Some(to) = other else {
         return sent.map(|count| count as u64).map_err(|error| interfaces::error_of(process, file, &sending.to, error));
@@ -189,10 +192,10 @@ pub fn target(process: &mut Process, (file, socket): (&OpenFile, Socket), at: u6
         return Ok(Vec::new());
     }
     let bytes = socket_names::read(process, at, size)?;
-    if socket.kind != SOCK_DGRAM && socket.family.is_internet() {
+    if !socket.has_messages() && socket.family.is_internet() {
         return Ok(Vec::new());
     }
-    if socket.kind == SOCK_DGRAM || socket.kind == SOCK_STREAM && bytes.len() > 2 { socket_names::key(process, socket, &bytes) } else { Ok(Vec::new()) }
+    if socket.kind == SOCK_DGRAM || socket.is_icmp || socket.kind == SOCK_STREAM && bytes.len() > 2 { socket_names::key(process, file, socket, &bytes) } else { Ok(Vec::new()) }
 }
 
 /// Received message.

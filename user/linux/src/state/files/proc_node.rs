@@ -24,7 +24,7 @@ pub(crate) const FOLDERS: [(&str, &[&str]); 7] = [
     ("sys/vm", &["max_map_count", "mmap_min_addr", "overcommit_memory", "swappiness"]),
     ("sys/fs", &["file-max", "nr_open", "pipe-max-size"]),
     ("sys/fs/mqueue", &["msg_default", "msg_max", "msgsize_default", "msgsize_max", "queues_max"]),
-    ("net", &["arp", "dev", "if_inet6", "ipv6_route", "netlink", "packet", "raw", "raw6", "route", "snmp", "sockstat", "sockstat6", "tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "unix"]),
+    ("net", &["arp", "dev", "icmp", "icmp6", "if_inet6", "ipv6_route", "netlink", "packet", "raw", "raw6", "route", "snmp", "sockstat", "sockstat6", "tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "unix"]),
 ];
 /// Files that tell of a process.
 pub(crate) const FACTS: [&str; 21] = [

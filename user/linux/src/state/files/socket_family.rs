@@ -1,6 +1,8 @@
 //! Addresses of sockets: what a program writes, and what it is shown.
 
 use alloc::vec::Vec;
+use nacre_proto::channel::{ECHO, InternetName, MESSAGES};
+use nacre_proto::flags::SOCK_DGRAM;
 
 pub const AF_UNSPEC: u16 = 0;
 pub const AF_UNIX: u16 = 1;
@@ -117,8 +119,22 @@ pub fn internet_name(version: Version, kind: u64, address: [u8; 4], port: u16) -
 
 /// The version of a name that [`internet_name`] makes.
 pub fn version(name: &[u8]) -> Option<Version> {
-    let [letter, 1 | 2, _, _, _, _, _, _] = name else { return None };
+    let [letter, 1 | 2 | ECHO | MESSAGES, _, _, _, _, _, _] = name else { return None };
     [Version::Four, Version::Six, Version::Both].into_iter().find(|version| *version as u8 == *letter)
+}
+
+/// Returns the name of a sender or receiver of ICMP as one that has no port, and any other name as
+/// it is.
+pub fn without_hops(name: &[u8]) -> Vec<u8> {
+    match InternetName::read(name) {
+        Some(parts) if parts.is_icmp() => InternetName { kind: SOCK_DGRAM as u8, port: 0, ..parts }.bytes(),
+        _ => name.to_vec(),
+    }
+}
+
+/// Hops that the packet of a message of ICMP could still have taken, by the name of its sender.
+pub fn hops(name: &[u8]) -> Option<u16> {
+    InternetName::read(name).filter(|parts| parts.is_icmp()).map(|parts| parts.port)
 }
 
 /// Returns the same name in another version.
@@ -129,7 +145,10 @@ pub fn in_version(name: &[u8], version: Version) -> Vec<u8> {
 }
 
 fn internet_parts(name: &[u8]) -> (u16, [u8; 4]) {
+    // Linux shows the number of the protocol for the port of a raw socket.
+    const PROTOCOL: u16 = 1;
     match name {
+        [_, MESSAGES, a, b, c, d, _, _] if version(name).is_some() => (PROTOCOL, [*a, *b, *c, *d]),
         [_, _, a, b, c, d, high, low] if version(name).is_some() => (u16::from_be_bytes([*high, *low]), [*a, *b, *c, *d]),
         _ => (0, ANY),
     }

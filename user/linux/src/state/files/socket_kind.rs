@@ -3,7 +3,8 @@
 use crate::abi::file_flags::{O_NONBLOCK, O_RDWR, S_IFMT, S_IFSOCK};
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::socket_family::Family;
-use nacre_proto::flags::SOCK_STREAM;
+use nacre_proto::channel::{ECHO, MESSAGES};
+use nacre_proto::flags::{SOCK_DGRAM, SOCK_STREAM};
 use nacre_sys::OwnedReference;
 
 /// Bits of a type that say what kind of socket it is.
@@ -18,6 +19,10 @@ const VERSION_6: u32 = 1 << 27;
 pub const NETLINK: u32 = 1 << 25;
 /// Bit of an open file's mode, beside that: a netlink socket that tells of sockets.
 pub const OF_SOCKETS: u32 = 1 << 28;
+/// Bit of an open file's mode, beside that of an internet socket: one of ICMP.
+const ICMP: u32 = 1 << 29;
+/// Linux's number of a kind of socket that names the protocol itself. Here only ICMP has such ones.
+pub const SOCK_RAW: u64 = 3;
 /// Modes of open files that are sockets, for tests: a local stream, and datagrams of the internet.
 #[cfg(feature = "rehearsal")]
 pub const REHEARSED: [u32; 2] = [S_IFSOCK | 1 << KIND_SHIFT, S_IFSOCK | 2 << KIND_SHIFT | INTERNET];
@@ -29,6 +34,8 @@ pub struct Socket {
     pub family: Family,
     /// `SOCK_STREAM` and its like.
     pub kind: u64,
+    /// Set for a socket of ICMP: of datagrams, or raw.
+    pub is_icmp: bool,
 }
 
 impl Socket {
@@ -42,7 +49,7 @@ impl Socket {
             INTERNET => Family::Internet,
             _ => Family::Internet6,
         };
-        Some(Socket { family, kind: u64::from(file.mode.get() >> KIND_SHIFT & TYPE as u32) })
+        Some(Socket { family, kind: u64::from(file.mode.get() >> KIND_SHIFT & TYPE as u32), is_icmp: file.mode.get() & ICMP != 0 })
     }
 
     /// Returns true if the socket keeps messages apart.
@@ -50,10 +57,30 @@ impl Socket {
         self.kind != SOCK_STREAM
     }
 
+    /// Returns true for a socket that hears all messages of ICMP.
+    pub fn is_raw(self) -> bool {
+        self.is_icmp && self.kind == SOCK_RAW
+    }
+
+    /// Kind of socket that the service knows.
+    pub fn kind_of_service(self) -> u64 {
+        if self.is_icmp { SOCK_DGRAM } else { self.kind }
+    }
+
+    /// Kind in the names of such sockets of the internet.
+    pub fn kind_of_name(self) -> u64 {
+        match self.is_icmp {
+            true if self.is_raw() => MESSAGES.into(),
+            true => ECHO.into(),
+            false => self.kind,
+        }
+    }
+
     /// Linux's number of its protocol.
     pub fn protocol(self) -> u32 {
         match (self.family, self.kind) {
             (Family::Local, _) => 0,
+            _ if self.is_icmp => 1,
             (_, SOCK_STREAM) => 6,
             _ => 17,
         }
@@ -66,7 +93,8 @@ impl Socket {
             Family::Internet => INTERNET,
             Family::Internet6 => INTERNET | VERSION_6,
         };
-        S_IFSOCK | 0o777 | ((self.kind & TYPE) as u32) << KIND_SHIFT | internet
+        let icmp = if self.is_icmp { ICMP } else { 0 };
+        S_IFSOCK | icmp | 0o777 | ((self.kind & TYPE) as u32) << KIND_SHIFT | internet
     }
 
     /// An open file that is such a socket.

@@ -2,7 +2,7 @@
 
 use crate::abi::errno::Errno;
 use crate::abi::socket_flags::{SO_BROADCAST, SO_DEBUG, SO_DONTROUTE, SO_KEEPALIVE, SO_OOBINLINE, SO_PASSCRED, SO_REUSEADDR, SO_REUSEPORT};
-use crate::abi::socket_flags::{IPV6_TCLASS, IPV6_UNICAST_HOPS, IP_MTU_DISCOVER, IP_TOS, IP_TTL, SOL_IP, SOL_IPV6, SOL_TCP, SO_TIMESTAMP};
+use crate::abi::socket_flags::{IPV6_TCLASS, IPV6_UNICAST_HOPS, IP_MTU_DISCOVER, IP_RECVTTL, IP_TOS, IP_TTL, SOL_IP, SOL_IPV6, SOL_TCP, SO_TIMESTAMP};
 use crate::abi::socket_flags::{TCP_CORK, TCP_KEEPCNT, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_NODELAY, TCP_QUICKACK, TCP_USER_TIMEOUT};
 
 /// Options of a socket.
@@ -71,6 +71,7 @@ impl Options {
             DEFAULT if has_default => None,
             value if !allowed.contains(&value) => return Err(Errno::EINVAL),
             value if level == SOL_TCP && [TCP_NODELAY, TCP_CORK].contains(&option) => Some(u32::from(value != 0)),
+            value if (level, option) == (SOL_IP, IP_RECVTTL) => Some(u32::from(value != 0)),
             value if (level, option) == (SOL_IP, IP_TOS) => Some(value & 0xff),
             value => Some(value),
         };
@@ -90,7 +91,7 @@ impl Options {
 }
 
 /// Options of TCP and IP that are kept: level, number, and value at first (tcp(7), ip(7), ipv6(7)).
-const KEPT: [(u32, u32, u32); 12] = [
+const KEPT: [(u32, u32, u32); 13] = [
     (SOL_TCP, TCP_NODELAY, 0),
     (SOL_TCP, TCP_CORK, 0),
     (SOL_TCP, TCP_KEEPIDLE, 7200),
@@ -100,6 +101,7 @@ const KEPT: [(u32, u32, u32); 12] = [
     (SOL_TCP, TCP_USER_TIMEOUT, 0),
     (SOL_IP, IP_TOS, 0),
     (SOL_IP, IP_TTL, 64),
+    (SOL_IP, IP_RECVTTL, 0),
     (SOL_IP, IP_MTU_DISCOVER, 1),
     (SOL_IPV6, IPV6_UNICAST_HOPS, 64),
     (SOL_IPV6, IPV6_TCLASS, 0),
