@@ -159,7 +159,8 @@ fn fetches(products: &Products, stack: &str, cpus: u32) -> Outcome<Option<String
     Ok((!is_right).then(|| describe(&captured)))
 }
 
-/// This machine and the guest itself answer, and the resolver if no guard is between.
+/// Asks this machine, the guest itself and the resolver for echoes. A guard lets nobody ask the
+/// resolver.
 fn pings(products: &Products, stack: &str) -> Outcome<Option<String>> {
     let ask = |address: &str| format!("ping -c 2 -i 0.1 -W 5 {address} 2>&1 | sed -n 's/.*: seq=\\([0-9]*\\) .*/\\1/p; s/.*Permission denied.*/denied/p'; ");
     let script = ["10.0.2.2", "127.0.0.1", "10.0.2.3"].map(ask).concat();

@@ -1,9 +1,9 @@
 //! Messages of ICMP: sockets that ask machines for an echo, and those that hear all messages.
 //!
-//! Both are sockets of datagrams, and their names tell which they are. A socket of the kind [`ECHO`]
-//! sends requests with its own number, and receives their answers alone. A socket of the kind
-//! [`MESSAGES`] sends what it likes, and receives each message with the head of its packet. The
-//! machine itself answers here. What is for others goes out with the datagrams.
+//! Both are sockets of datagrams, and their names tell which they are. A socket of the kind
+//! [`ECHO`] sends requests with its own number, and receives their answers alone. A socket of the
+//! kind [`MESSAGES`] sends what it likes, and receives each message with the head of its packet.
+//! The machine itself answers here. What is for others goes out with the datagrams.
 
 use super::outside::Datagram;
 use super::{Hub, Stage};

@@ -158,8 +158,8 @@ impl Incoming {
         self.put(process, (SOL_SOCKET, SCM_CREDENTIALS), &bytes)
     }
 
-    /// Tells when a datagram of the internet was received, and how many hops its packet had left, as
-    /// far as the socket's options ask for that.
+    /// Tells when a datagram of the internet was received, and how many hops its packet had left,
+    /// as far as the socket's options ask for that.
     pub fn put_facts(&mut self, process: &mut Process, options: Options, from: &[u8]) -> Result<(), Errno> {
         if options.switch(SO_TIMESTAMP) == Some(1) {
             let now = clock_reading::now(process, REALTIME)?;
