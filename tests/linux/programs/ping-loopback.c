@@ -61,11 +61,11 @@ static void by_datagrams(void)
     SHOW(value);
     SHOW(getsockopt(fd, SOL_SOCKET, SO_TYPE, &value, &size));
     SHOW(value);
-    struct sockaddr_in own = at("0.0.0.0", 4711), there = at("127.0.0.1", 0), taken = own;
+    struct sockaddr_in own = at("0.0.0.0", 4711), there = at("127.0.0.1", 0), another = at("0.0.0.0", 4712);
     size = sizeof own;
     SHOW(bind(fd, (void *)&own, size));
     SHOW(bind(fd, (void *)&own, size));
-    SHOW(bind(other, (void *)&taken, size));
+    SHOW(bind(other, (void *)&another, size));
     SHOW(getsockname(fd, (void *)&own, &size));
     SHOW(ntohs(own.sin_port));
     SHOW(getpeername(fd, (void *)&own, &size));
