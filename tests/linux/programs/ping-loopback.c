@@ -1,4 +1,4 @@
-/* call: socket (ICMP); covers: echoes of the machine itself by datagrams and by raw sockets, with numbers, hops, times, limits of time and refusals */
+/* call: socket, recvmsg; covers: echoes of the machine itself by datagrams and by raw sockets, with numbers, hops, times, limits of time and refusals */
 #include "check.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
