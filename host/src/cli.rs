@@ -254,6 +254,9 @@ pub struct MachineArguments {
     /// Emulated processors take turns: QEMU's SVM is not safe on several threads
     #[arg(skip)]
     pub takes_turns: bool,
+    /// A unit stands between devices and memory, so that each reaches what it was given alone
+    #[arg(skip)]
+    pub holds_devices: bool,
     /// Directory of this machine that the guest's root reads
     #[arg(skip)]
     pub directory: Option<Directory>,
@@ -270,7 +273,7 @@ pub struct MachineArguments {
 
 impl Default for MachineArguments {
     fn default() -> Self {
-        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None, ports: Vec::new(), takes_turns: false, directory: None, volumes: Vec::new(), disks: Vec::new(), network: None }
+        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None, ports: Vec::new(), takes_turns: false, holds_devices: false, directory: None, volumes: Vec::new(), disks: Vec::new(), network: None }
     }
 }
 

@@ -161,7 +161,8 @@ fn check_memory(files: u64, memory: u64) -> Outcome<()> {
 }
 
 /// A machine that boots `image` with our kernel.
-pub fn machine(products: &builds::Products, image: &Scratch, arguments: MachineArguments) -> Machine {
+pub fn machine(products: &builds::Products, image: &Scratch, mut arguments: MachineArguments) -> Machine {
+    arguments.holds_devices = true;
     let options: Vec<String> = arguments.kernel_option.iter().cloned().chain(ports::word(arguments.ports.len())).collect();
     let command_line = format!("cpus={} {}", arguments.cpus, options.join(" "));
     let boot = Boot::Kernel { kernel: products.kernel.clone(), module: image.path().to_path_buf(), command_line };

@@ -34,6 +34,8 @@ const RUNNING: u64 = 4;
 const AGREED: u64 = 8;
 /// The device follows version 1 of the specification.
 const VERSION_1: u64 = 1 << 32;
+/// Something may stand between the device and memory: then the driver has to know of it.
+const ANY_PLATFORM: u64 = 1 << 33;
 /// Looks at the status until a reset is over.
 const MAX_LOOKS: u32 = 100_000;
 
@@ -122,10 +124,11 @@ impl<M: Memory> Transport<M> {
         let wanted = features | VERSION_1;
         for half in 0..2 {
             self.write(register::DEVICE_FEATURE_SELECT, 4, half);
-            let part = wanted >> (32 * half) & 0xffff_ffff;
-            if self.read(register::DEVICE_FEATURE, 4) & part != part {
+            let (mut part, offered) = (wanted >> (32 * half) & 0xffff_ffff, self.read(register::DEVICE_FEATURE, 4));
+            if offered & part != part {
                 return Err(Fault("the device lacks a feature"));
             }
+            part |= ANY_PLATFORM >> (32 * half) & offered & 0xffff_ffff;
             self.write(register::DRIVER_FEATURE_SELECT, 4, half);
             self.write(register::DRIVER_FEATURE, 4, part);
         }

@@ -39,7 +39,7 @@ fn boot(disc: &Scratch, firmware: Option<PathBuf>) -> Outcome<Option<String>> {
         std::fs::metadata(firmware).context(Class::Machine, || format!("cannot find {FIRMWARE} (Debian's package ovmf)"))?;
     }
     let boot = Boot::Disc { disc: disc.path().to_path_buf(), firmware };
-    let machine = Machine { arguments: MachineArguments::default(), boot };
+    let machine = Machine { arguments: MachineArguments { holds_devices: true, ..MachineArguments::default() }, boot };
     let captured = capture(&machine, limits(), b"")?;
     let said = String::from_utf8_lossy(&captured.output).contains(WORD);
     let passed = said && matches!(captured.status, Ok(0));

@@ -28,6 +28,9 @@ const QBOOT: &str = "/usr/share/qemu/qboot.rom";
 /// privilege on the host.
 const SANDBOX: &str = "-sandbox on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
 
+/// The unit that holds devices to the memory that a guest gave them. Interrupts go past it.
+const HOLDS_DEVICES: &str = "-device intel-iommu,intremap=off -global virtio-device.iommu_platform=on";
+
 /// Processors without what differs between runs (random numbers) and what TCG makes slow or uneven
 /// (fast string moves).
 const STEADY_CPU: &str = "max,-rdrand,-rdseed,-erms,-fsrm";
@@ -68,6 +71,10 @@ impl Machine {
         let mut words: Vec<OsString> = Vec::new();
         let mut add = |text: &str| words.extend(text.split(' ').map(OsString::from));
         add("-machine q35 -nodefaults -no-user-config -display none -no-reboot -monitor none");
+        if self.arguments.holds_devices {
+            // Before the devices that it holds.
+            add(HOLDS_DEVICES);
+        }
         add("-device isa-debug-exit,iobase=0xf4,iosize=4");
         if has_sandbox() {
             add(SANDBOX);

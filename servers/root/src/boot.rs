@@ -33,6 +33,8 @@ pub struct BootFacts {
     pub directory: u64,
     /// The machine has a network card that is to be used (`network=1`).
     pub has_card: bool,
+    /// Address of the ACPI root pointer, or 0.
+    pub acpi_root: u64,
 }
 
 impl BootFacts {
@@ -59,7 +61,8 @@ impl BootFacts {
         let (ports, directory) = (option(&line, b"ports").unwrap_or(0), option(&line, b"directory").unwrap_or(0));
         let image = MemoryRange { start: word(offset_of!(BootInfo, image_start))?, size: word(offset_of!(BootInfo, image_size))? };
         let has_card = option(&line, b"network") == Some(1);
-        Some(BootFacts { image, ranges, store, has_commands, ports, directory, has_card })
+        let acpi_root = word(offset_of!(BootInfo, acpi_root))?;
+        Some(BootFacts { image, ranges, store, has_commands, ports, directory, has_card, acpi_root })
     }
 }
 

@@ -1,7 +1,8 @@
 //! Devices on PCI that root gives their registers and memory. Memory of a device is never given
 //! back: what a device may write must not be free.
 
-use crate::memory;
+use crate::device_memory::{DeviceMemory, MAX_REGISTERS, take, window};
+use crate::{iommu, memory};
 use core::ops::Range;
 use nacre_abi::environment::IO_PORTS;
 use nacre_abi::rights::REFERENCE_USE;
@@ -9,7 +10,7 @@ use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_proto::Errno;
 use nacre_sys::{OwnedReference, OwnedRegion, Reference, Window, io};
-use nacre_virtio::{CONSOLE, Configuration, Console, Fault, Function, Layout, Memory, NETWORK, Network, Shared, VENDOR, find, find_next};
+use nacre_virtio::{CONSOLE, Configuration, Console, Fault, Function, Layout, NETWORK, Network, Shared, VENDOR, find, find_next};
 
 const ALL_PORTS: Reference = Reference(IO_PORTS);
 /// Ports of the configuration space: which word, and its value.
@@ -19,9 +20,6 @@ const ENABLE: u32 = 1 << 31;
 /// Place for registers that the firmware has not placed: below the interrupt controllers, where no
 /// machine has memory. Each slot has its part.
 const PLACE: u32 = 0xe000_0000;
-/// Addresses above this are of no device, and registers of more bytes than this of no console.
-const END: u64 = 1 << 46;
-const MAX_REGISTERS: u64 = 1 << 20;
 
 /// Rights of what a driver gets.
 const GIVEN: Rights = Rights::READ.union(Rights::WRITE);
@@ -45,34 +43,12 @@ fn word(slot: u8, offset: u8) -> u32 {
     ENABLE | u32::from(slot) << 11 | u32::from(offset & !3)
 }
 
-/// Memory or registers that a device has, too.
-#[derive(Clone, Copy)]
-pub struct DeviceMemory(Window);
-
-impl Memory for DeviceMemory {
-    fn read(&self, at: u64, width: u64) -> u64 {
-        self.0.load(at, width).unwrap_or(u64::MAX)
-    }
-
-    fn write(&self, at: u64, width: u64, value: u64) {
-        let _ = self.0.store(at, width, value);
-    }
-
-    fn copy_out(&self, at: u64, to: &mut [u8]) {
-        let _ = self.0.read(at, to);
-    }
-
-    fn copy_in(&self, at: u64, from: &[u8]) {
-        let _ = self.0.write(at, from);
-    }
-}
-
 /// Starts the machine's console with many ports. Returns it with its interrupt line. `ranges` is
 /// all memory of the machine.
 pub fn console(ranges: &[Range<u64>]) -> Result<(Console<DeviceMemory>, u64), Fault> {
     let function = find(&mut Space, VENDOR, CONSOLE).ok_or(Fault("there is no such device"))?;
     let line = function.line(&mut Space).ok_or(Fault("the device has no interrupt"))?;
-    let console = Console::start(&mut Space, function, |number| registers(function, number, ranges), &mut take);
+    let console = Console::start(&mut Space, function, |number| registers(function, number, ranges), &mut |size| take_for(function, size));
     if console.is_err() {
         function.turn(&mut Space, false);
     }
@@ -83,7 +59,7 @@ pub fn console(ranges: &[Range<u64>]) -> Result<(Console<DeviceMemory>, u64), Fa
 pub fn network(ranges: &[Range<u64>]) -> Result<(Network<DeviceMemory>, u64), Fault> {
     let function = find(&mut Space, VENDOR, NETWORK).ok_or(Fault("there is no such device"))?;
     let line = function.line(&mut Space).ok_or(Fault("the device has no interrupt"))?;
-    let card = Network::start(&mut Space, function, |number| registers(function, number, ranges), take);
+    let card = Network::start(&mut Space, function, |number| registers(function, number, ranges), |size| take_for(function, size));
     if card.is_err() {
         function.turn(&mut Space, false);
     }
@@ -136,7 +112,7 @@ pub fn hand_out(ranges: &[Range<u64>], device: u16, before: usize, size: u64) ->
     let function = find_next(&mut Space, VENDOR, device, before).ok_or(Fault("there is no such device"))?;
     let (_, bar) = Layout::read(&mut Space, function)?;
     let (window, bytes) = registers(function, bar, ranges).ok_or(Fault("its registers cannot be mapped"))?;
-    let shared = take(size).ok_or(LACK)?;
+    let shared = take_for(function, size).ok_or(LACK)?;
     let start = window.0.start() - memory::LINE;
     Ok(Handed {
         slot: function.slot,
@@ -153,25 +129,17 @@ fn registers(function: Function, number: u8, ranges: &[Range<u64>]) -> Option<(D
     function.turn(&mut Space, false);
     let bar = function.bar(&mut Space, number)?;
     let start = if bar.start == 0 { u64::from(PLACE) + u64::from(function.slot) * MAX_REGISTERS } else { bar.start };
-    let end = start.checked_add(bar.size).filter(|end| *end <= END && bar.size <= MAX_REGISTERS)?;
-    if ranges.iter().any(|range| range.start < end && start < range.end) {
-        return None;
-    }
     if bar.start == 0 {
         function.place(&mut Space, number, start as u32);
     }
-    let size = bar.size.next_multiple_of(crate::frames::FRAME);
-    memory::map_window(start, size, true).ok()?;
+    let window = window(start, bar.size.checked_next_multiple_of(crate::frames::FRAME)?, ranges)?;
     function.turn(&mut Space, true);
-    Some((DeviceMemory(memory::window(start, size)?), bar.size))
+    Some((window, bar.size))
 }
 
-/// Takes memory for a device.
-fn take(size: u64) -> Option<Shared<DeviceMemory>> {
-    let address = memory::allocate(size)?;
-    let window = memory::window(address, size)?;
-    // Pages are cleared when this program first touches them: that must be before the device
-    // writes there.
-    window.fill(0, size, 0)?;
-    Some(Shared { memory: DeviceMemory(window), address })
+/// Takes memory for a device, which it may reach.
+fn take_for(function: Function, size: u64) -> Option<Shared<DeviceMemory>> {
+    let shared = take(size.next_multiple_of(crate::frames::FRAME))?;
+    iommu::allow(function.slot, shared.address, shared.memory.0.size()).ok()?;
+    Some(shared)
 }

@@ -16,6 +16,7 @@ use crate::bus::{self, Handed};
 use crate::hardware::monotonic;
 use crate::host_directory::HostDirectory;
 use crate::boot_files::BootFiles;
+use crate::iommu;
 use crate::objects::Kind;
 use crate::root::Root;
 use crate::table::Key;
@@ -38,6 +39,8 @@ use nacre_virtio::Fault;
 /// Drivers of a device, one after the other, that end by themselves soon or do not answer: then
 /// there is no other.
 const MAX_FAILURES: u32 = 3;
+/// Accesses of devices that are told of at once.
+const MAX_TOLD: usize = 4;
 /// Nanoseconds that are soon.
 const SOON: u64 = 10_000_000_000;
 
@@ -188,6 +191,15 @@ impl Root {
         }
     }
 
+    /// Tells what devices were refused that reached for memory of others.
+    fn tell_refused(&mut self) {
+        // A device that goes on is not to be told of for ever.
+        for refused in (0..MAX_TOLD).map_while(|_| iommu::take_refused()) {
+            let text = alloc::format!("root: the device in slot {} reached for memory at {:#x}, which is not its own, and was refused", refused.slot, refused.page);
+            self.console.messages.line(text.as_bytes());
+        }
+    }
+
     fn say_of_drive(&mut self, number: usize, why: &str) {
         if let Some(drive) = self.drives.get(number) {
             let text = [&drive.listed.name[..], b": ", why.as_bytes()].concat();
@@ -276,6 +288,7 @@ impl Root {
     /// A driver has ended, or is to. Another one takes its place, unless its files were never in
     /// the tree, or one after the other ends.
     pub fn driver_has_ended(&mut self, number: usize, how: &str) {
+        self.tell_refused();
         if self.drives.get(number).is_none_or(|drive| drive.is_over) {
             return;
         }

@@ -3,7 +3,8 @@
 
 use crate::accounts::cost;
 use crate::boot::BootFacts;
-use crate::bus::{self, DeviceMemory};
+use crate::bus;
+use crate::device_memory::DeviceMemory;
 use crate::console::file_part;
 use crate::files::Files;
 use crate::hardware::monotonic;

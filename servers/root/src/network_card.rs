@@ -1,7 +1,8 @@
 //! The machine's network card, whose frames root passes on to whoever has a reference.
 
 use crate::boot::BootFacts;
-use crate::bus::{self, DeviceMemory};
+use crate::bus;
+use crate::device_memory::DeviceMemory;
 use alloc::vec::Vec;
 use nacre_abi::environment::INTERRUPTS;
 use nacre_proto::Errno;

@@ -10,7 +10,7 @@ use crate::console::Console;
 use crate::debug_line::DebugLine;
 use crate::drives::Drives;
 use crate::files::Files;
-use crate::hardware;
+use crate::{hardware, iommu};
 use crate::host_ports::HostPorts;
 use crate::input::Input;
 use crate::locks::Locks;
@@ -71,7 +71,11 @@ impl From<Errno> for Failure {
 pub fn run() -> Result<(), Failure> {
     let facts = BootFacts::read().ok_or(Failure::BootInfo)?;
     memory::start(&facts)?;
+    let held = iommu::start(&facts);
     let (mut root, refused) = make_root(&facts)?;
+    if let Err(Fault(why)) = held {
+        root.console.messages.line(alloc::format!("root: nothing holds devices to their memory: {why}").as_bytes());
+    }
     if root.files.boot.is_none() {
         root.console.messages.line(b"root: there is no boot image, or not of this version");
     }
