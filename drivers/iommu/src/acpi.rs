@@ -13,10 +13,8 @@ pub trait Physical {
 /// Bytes of a table's head, and its largest size.
 const HEAD: usize = 36;
 const MAX_TABLE: u32 = 1 << 16;
-/// Kind of a structure that describes a unit, and its flag: the unit stands before all devices of
-/// the segment that no other one has.
+/// Kind of a structure that describes a unit.
 const UNIT: u16 = 0;
-const IS_FOR_ALL: u8 = 1;
 /// Bytes before the first structure.
 const STRUCTURES: usize = 48;
 
@@ -36,8 +34,9 @@ fn table(memory: &mut impl Physical, at: u64) -> Option<Vec<u8>> {
     bytes(memory, at, size.clamp(HEAD as u32, MAX_TABLE) as usize)
 }
 
-/// Returns the address of the registers of the unit that stands before all devices of the first
-/// segment of PCI. `root` is the address of the ACPI root pointer.
+/// Returns the address of the registers of the one unit that stands before devices of the first
+/// segment of PCI; `None` if there is none, or several. `root` is the address of the ACPI root
+/// pointer.
 pub fn find(memory: &mut impl Physical, root: u64) -> Option<u64> {
     let pointer = bytes(memory, root, HEAD)?;
     let extended = number(&pointer, 24, 8).filter(|at| pointer[15] >= 2 && *at != 0);
@@ -53,16 +52,17 @@ pub fn find(memory: &mut impl Physical, root: u64) -> Option<u64> {
     None
 }
 
+/// The one unit of the first segment. Which of the segment's devices it stands before is not read:
+/// with one unit those are all that any unit stands before.
 fn unit(table: &[u8]) -> Option<u64> {
-    let mut at = STRUCTURES;
-    loop {
-        let (kind, size) = (number(table, at, 2)? as u16, number(table, at + 2, 2)? as usize);
-        let segment = number(table, at + 6, 2);
-        if kind == UNIT && segment == Some(0) && number(table, at + 4, 1)? as u8 & IS_FOR_ALL != 0 {
-            return number(table, at + 8, 8);
+    let (mut at, mut found) = (STRUCTURES, None);
+    while let (Some(kind), Some(size)) = (number(table, at, 2), number(table, at + 2, 2)) {
+        if kind as u16 == UNIT && number(table, at + 6, 2)? == 0 && found.replace(number(table, at + 8, 8)?).is_some() {
+            return None;
         }
-        at += size.max(4);
+        at += (size as usize).max(4);
     }
+    found
 }
 
 #[cfg(test)]
@@ -90,16 +90,19 @@ mod tests {
         put(0x200, b"APIC");
         put(0x300, b"DMAR");
         put(0x304, &(48u32 + 16 + 16).to_le_bytes());
-        // One for other devices before it.
-        put(0x330, &[0, 0, 16, 0, 0, 0, 0, 0]);
-        put(0x340, &[0, 0, 16, 0, 1, 0, 0, 0]);
+        // One for another segment before it.
+        put(0x330, &[0, 0, 16, 0, 0, 0, 1, 0]);
+        put(0x340, &[0, 0, 16, 0, 0, 0, 0, 0]);
         put(0x348, &0xfed9_0000u64.to_le_bytes());
         Bytes(all)
     }
 
     #[test]
-    fn the_unit_for_all_devices_is_found() {
+    fn the_one_unit_of_the_first_segment_is_found() {
         assert_eq!(find(&mut firmware(), 0x10), Some(0xfed9_0000));
+        let mut two = firmware();
+        two.0[0x336] = 0;
+        assert_eq!(find(&mut two, 0x10), None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ const READ_WRITE: u64 = 3;
 const ADDRESS: u64 = !0xfff;
 /// Functions of a device's slot.
 const FUNCTIONS: u64 = 8;
-/// No memory is left for a table.
+/// Fault of a machine that has no memory left for a table.
 const LACK: Fault = Fault("there is no memory for tables of devices");
 
 /// Number of levels of tables of addresses, as the unit can walk them.
