@@ -176,6 +176,14 @@ impl Device {
         (0..state.names.len()).for_each(|port| state.serve(4 + 2 * port + 1));
     }
 
+    /// The disk carries out what the guest has given.
+    #[cfg(test)]
+    pub fn catch_up_disk(&self) {
+        let mut state = self.0.borrow_mut();
+        state.is_slow = false;
+        state.serve_disk();
+    }
+
     /// Changes a byte of the memory that was taken.
     pub fn scribble(&self, at: usize, byte: u8) {
         let mut state = self.0.borrow_mut();
@@ -263,29 +271,31 @@ impl State {
         }
     }
 
-    /// Carries out the request that the guest has given, as the first two descriptors say.
+    /// Carries out the requests that the guest has given: head, bytes, place for the status.
     fn serve_disk(&mut self) {
-        let (parts, seen) = (self.rings[0].parts, self.rings[0].seen);
-        let mut disk = self.disk.take().unwrap_or_default();
-        let words: Vec<u64> = [0, 8, 16, 24].iter().map(|at| self.number(parts[0] + at, if at % 16 == 8 { 4 } else { 8 })).collect();
-        let (request, answer, room) = (words[0], words[2], words[3] as usize);
-        let (kind, at) = (self.number(request, 4), self.number(request + 8, 8) as usize * 512);
-        let moved = if kind == 1 { words[1] as usize - 16 } else { room - 1 };
-        if let (0 | 1, Some(place)) = (kind, disk.get_mut(at..at + moved)) {
-            for (offset, byte) in place.iter_mut().enumerate() {
-                match kind {
-                    0 => self.store(answer + offset as u64, &[*byte]),
-                    _ => *byte = self.number(request + 16 + offset as u64, 1) as u8,
+        while let Some((index, head, _)) = self.next(0) {
+            let mut disk = self.disk.take().unwrap_or_default();
+            let descriptor = |state: &Self, index: u64| {
+                let at = state.rings[0].parts[0] + 16 * index;
+                (state.number(at, 8), state.number(at + 8, 4) as usize, state.number(at + 14, 2))
+            };
+            let (kind, at) = (self.number(head, 4), self.number(head + 8, 8) as usize * 512);
+            let (mut buffer, mut size, next) = descriptor(self, descriptor(self, index.into()).2);
+            if kind <= 1 {
+                let place = disk.get_mut(at..at + size).unwrap_or(&mut []);
+                for (offset, byte) in place.iter_mut().enumerate() {
+                    match kind {
+                        0 => self.store(buffer + offset as u64, &[*byte]),
+                        _ => *byte = self.number(buffer + offset as u64, 1) as u8,
+                    }
                 }
+                size = if kind == 0 { size + 1 } else { 1 };
+                buffer = descriptor(self, next).0;
             }
+            self.store(buffer, &[self.answer.0]);
+            self.give_back(0, index, size + self.answer.1 as usize);
+            self.disk = Some(disk);
         }
-        self.store(answer + room as u64 - 1, &[self.answer.0]);
-        let used = parts[2] + 4 + 8 * u64::from(seen % 16);
-        self.store(used, &0u32.to_le_bytes());
-        self.store(used + 4, &(room as u32 + self.answer.1).to_le_bytes());
-        self.rings[0].seen = seen.wrapping_add(1);
-        self.store(parts[2] + 2, &self.rings[0].seen.to_le_bytes());
-        self.disk = Some(disk);
     }
 
     fn serve(&mut self, queue: usize) {

@@ -19,11 +19,12 @@ mod memory;
 mod network;
 mod pci;
 mod queue;
+mod slots;
 #[cfg(test)]
 mod tests;
 mod transport;
 
-pub use block::{Block, MOST, Refusal, SECTOR};
+pub use block::{Block, Refusal, SECTOR};
 pub use console::{Console, MAX_PORTS, Port, WRITE_SIZE};
 pub use exchange::Exchange;
 pub use memory::{Memory, Shared};

@@ -225,6 +225,16 @@ fn disk() -> (Device, Block<FakeMemory>) {
     (device, block)
 }
 
+/// Sectors of a disk that is larger than all slots.
+const LARGE: u64 = 4096;
+
+fn large_disk() -> (Device, Block<FakeMemory>) {
+    let device = Device::disk((0..LARGE as u32 * 512).map(|at| (at / 512) as u8).collect());
+    let function = find(&mut device.clone(), VENDOR, BLOCK).unwrap();
+    let block = Block::start(&mut device.clone(), function, |_| Some(device.registers()), |size| device.take(size)).unwrap();
+    (device, block)
+}
+
 #[test]
 fn sectors_come_and_go_whole() {
     let (device, mut disk) = disk();
@@ -241,6 +251,73 @@ fn sectors_come_and_go_whole() {
     assert_eq!(disk.read(15, &mut bytes, || false), Err(Refusal::Failed));
     assert_eq!(disk.write(0, &[0; 5], || false), Err(Refusal::Failed));
     assert_eq!(disk.read(u64::MAX, &mut bytes, || false), Err(Refusal::Failed));
+}
+
+/// Random requests, beside what the disk must have then.
+#[test]
+fn what_is_read_is_what_was_written_last() {
+    let (device, mut disk) = large_disk();
+    let mut model = device.0.borrow().disk.clone().unwrap();
+    let mut seed = 7u64;
+    let mut random = |limit: u64| {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (seed >> 33) % limit
+    };
+    for step in 0..2000u32 {
+        let sector = random(LARGE);
+        let size = (1 + random(1200)).min(LARGE - sector) as usize * 512;
+        let at = sector as usize * 512;
+        let is_slow = random(2) == 0;
+        device.0.borrow_mut().is_slow = is_slow;
+        // A disk that is slow answers after some looks.
+        let mut looks = 0;
+        let goes_on = || {
+            looks += 1;
+            if looks == 3 {
+                device.catch_up_disk();
+            }
+            looks < 9
+        };
+        match random(4) {
+            0 => disk.prefetch(sector, size as u64),
+            1 => disk.flush(goes_on).unwrap(),
+            2 => {
+                let bytes = vec![step as u8; size];
+                model[at..at + size].copy_from_slice(&bytes);
+                disk.write(sector, &bytes, goes_on).unwrap();
+            }
+            _ => {
+                let mut bytes = vec![0; size];
+                disk.read(sector, &mut bytes, goes_on).unwrap();
+                assert!(bytes == model[at..at + size], "step {step}");
+            }
+        }
+    }
+    device.catch_up_disk();
+    disk.flush(|| true).unwrap();
+    assert!(*device.0.borrow().disk.as_ref().unwrap() == model);
+}
+
+#[test]
+fn a_write_that_fails_behind_the_back_is_told_by_the_flush() {
+    let (device, mut disk) = disk();
+    device.0.borrow_mut().answer = (1, 0);
+    disk.write(3, &[7; 512], || false).unwrap();
+    assert_eq!(disk.flush(|| false), Err(Refusal::Failed));
+    device.0.borrow_mut().answer = (0, 0);
+    assert_eq!(disk.flush(|| false), Ok(()));
+}
+
+#[test]
+fn an_answer_to_what_was_not_asked_ends_the_use_of_a_disk() {
+    for (at, value) in [(2, 3), (4, 1), (4, 200)] {
+        let (device, mut disk) = disk();
+        device.0.borrow_mut().is_slow = true;
+        disk.write(3, &[7; 512], || false).unwrap();
+        device.catch_up_disk();
+        device.scribble_ring(0, at, value);
+        assert!(matches!(disk.flush(|| false), Err(Refusal::Broken(_))), "{at}");
+    }
 }
 
 #[test]

@@ -42,7 +42,8 @@ pub struct Server<T: Tree> {
     tree: T,
     fids: Fids<T::Open>,
     batch: Batch,
-    /// Size of the longest message that the guest takes.
+    /// Size of the longest message of all guests, and of the longest that this one takes.
+    max_message: u32,
     message_size: u32,
 }
 
@@ -61,7 +62,7 @@ fn open_flags(flags: u32) -> OpenFlags {
 
 impl<T: Tree<Open: Send> + Send> FileServer for Server<T> {
     fn max_message(&self) -> usize {
-        MAX_MESSAGE
+        self.max_message as usize
     }
 
     fn request(&mut self, message: &[u8], answer: &mut [u8]) -> usize {
@@ -97,7 +98,12 @@ impl<T: Tree> Server<T> {
     /// Makes a server whose guest's files take at most so many bytes, some 300 each.
     pub fn with_budget(tree: T, budget: usize) -> Self {
         let message_size = MAX_MESSAGE as u32;
-        Server { tree, fids: Fids::new(budget), batch: Batch::default(), message_size }
+        Server { tree, fids: Fids::new(budget), batch: Batch::default(), max_message: message_size, message_size }
+    }
+
+    /// Lets messages have up to so many bytes, either way.
+    pub fn with_messages(self, size: u32) -> Self {
+        Server { max_message: size, message_size: size, ..self }
     }
 
     /// Returns the tree.
@@ -155,7 +161,7 @@ impl<T: Tree> Server<T> {
         }
         self.fids.clear();
         self.batch.clear();
-        self.message_size = size.min(MAX_MESSAGE as u32);
+        self.message_size = size.min(self.max_message);
         answer.put(&self.message_size.to_le_bytes())?;
         answer.string(if version == VERSION { VERSION } else { UNKNOWN_VERSION })
     }

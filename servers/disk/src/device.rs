@@ -4,7 +4,7 @@ use nacre_driver::{DeviceMemory, patience};
 use nacre_ext4::{Disk, errno};
 use nacre_machine_9p::Errno;
 use nacre_nest::clock::Clock;
-use nacre_virtio::{Block, MOST, Refusal, SECTOR};
+use nacre_virtio::{Block, Refusal, SECTOR};
 
 /// A disk.
 pub struct Device {
@@ -24,21 +24,15 @@ impl Disk for Device {
     }
 
     fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), Errno> {
-        let mut sector = at / SECTOR;
-        for part in into.chunks_mut(MOST as usize) {
-            self.block.read(sector, part, patience(self.clock)).map_err(refused)?;
-            sector += part.len() as u64 / SECTOR;
-        }
-        Ok(())
+        self.block.read(at / SECTOR, into, patience(self.clock)).map_err(refused)
+    }
+
+    fn prefetch(&mut self, at: u64, size: u64) {
+        self.block.prefetch(at / SECTOR, size);
     }
 
     fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Errno> {
-        let mut sector = at / SECTOR;
-        for part in bytes.chunks(MOST as usize) {
-            self.block.write(sector, part, patience(self.clock)).map_err(refused)?;
-            sector += part.len() as u64 / SECTOR;
-        }
-        Ok(())
+        self.block.write(at / SECTOR, bytes, patience(self.clock)).map_err(refused)
     }
 
     fn flush(&mut self) -> Result<(), Errno> {

@@ -96,7 +96,8 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         say(name(arguments), "has no journal: what is written may be lost or half done if the machine ends suddenly");
     }
     let [message, answer] = [hands.request().size(), hands.answer().size()].map(|size| vec![0; size as usize]);
-    serve(&mut Served { hands, server: Some(Server::with_budget(volume, budget)), message, answer }, clock)
+    let messages = u32::try_from(message.len().min(answer.len())).unwrap_or(u32::MAX);
+    serve(&mut Served { hands, server: Some(Server::with_budget(volume, budget).with_messages(messages)), message, answer }, clock)
 }
 
 /// Name of the disk, for people.

@@ -11,7 +11,7 @@ use core::ops::Bound::{Excluded, Unbounded};
 use nacre_machine_9p::Errno;
 
 /// Bytes that are written to the disk at once.
-const WRITE_UNIT: usize = 256 << 10;
+const WRITE_UNIT: usize = 1 << 20;
 
 /// Contents of a block. Whoever has them sees them as they were.
 pub type Content = Arc<Vec<u8>>;
@@ -257,6 +257,17 @@ impl<D: Disk> Cache<D> {
             }
         }
         Ok(())
+    }
+
+    /// Begins to read blocks that follow each other, up to the first one that is in memory.
+    pub fn prefetch(&mut self, start: u64, count: u64) {
+        let end = start.saturating_add(count).min(self.blocks);
+        let kept = self.entries.range(start..end.max(start)).next();
+        let end = kept.map_or(end, |(block, _)| *block);
+        if start < end {
+            let size = self.block_size as u64;
+            self.disk.prefetch(start * size, (end - start) * size);
+        }
     }
 
     /// Writes data in place. It is clean then, and part of the running operation as it was.

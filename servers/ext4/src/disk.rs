@@ -3,7 +3,7 @@
 use nacre_machine_9p::Errno;
 
 /// A disk. Positions and lengths that a volume asks for are multiples of the volume's block size,
-/// at least 1,024 bytes; at most 256 KiB are written and as much as a caller reads is read at once.
+/// at least 1,024 bytes; at most 1 MiB is written and as much as a caller reads is read at once.
 pub trait Disk {
     /// Returns the size in bytes.
     fn size(&self) -> u64;
@@ -11,7 +11,11 @@ pub trait Disk {
     /// Reads bytes from a position. All are read, or the result is an error.
     fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), Errno>;
 
-    /// Writes bytes to a position. They may stay in a cache of the disk's until the next flush.
+    /// Begins to read so many bytes from a position: they are wanted soon. A hint; nothing fails.
+    fn prefetch(&mut self, _at: u64, _size: u64) {}
+
+    /// Writes bytes to a position. They may stay in a cache of the disk's until the next flush, and
+    /// a failure may be told by a later call.
     fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Errno>;
 
     /// Returns when everything written so far will be there after a loss of power.

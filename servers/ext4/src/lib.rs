@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+mod ahead;
 mod alloc_blocks;
 mod bytes;
 mod cache;

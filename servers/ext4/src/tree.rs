@@ -161,7 +161,14 @@ impl<D: Disk> Tree for Volume<D> {
         match inode.is_directory() {
             _ if !file.reads => Err(errno::BADF),
             true => Err(errno::ISDIR),
-            false => self.core.read_file(&inode, at, into),
+            false => {
+                let count = self.core.read_file(&inode, at, into)?;
+                let end = at + count as u64;
+                if count > 0 && self.streams.note(inode.number, at, end) {
+                    self.core.read_ahead(&inode, end);
+                }
+                Ok(count)
+            }
         }
     }
 

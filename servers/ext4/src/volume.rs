@@ -1,5 +1,6 @@
 //! A mounted volume: operations that are done whole or not at all, and their commits.
 
+use crate::ahead::Streams;
 use crate::bytes::{set_u16, set_u32, u16_at, u32_at};
 use crate::cache::Cache;
 use crate::core::{Clock, Core, seal_superblock};
@@ -38,6 +39,7 @@ pub struct Options {
 pub struct Volume<D: Disk> {
     pub(crate) core: Core<D>,
     pub(crate) open: OpenFiles,
+    pub(crate) streams: Streams,
     journal: Option<Journal>,
     read_only: Option<&'static str>,
     /// Bytes of blocks that have changed, of files and of others, after which they are written.
@@ -109,7 +111,8 @@ impl<D: Disk> Volume<D> {
         let open = OpenFiles::new();
         let max_changed = options.cache / 2;
         let unnamed = Vec::new();
-        let mut volume = Volume { core, open, journal, read_only, max_changed, is_marked, unnamed };
+        let streams = Streams::default();
+        let mut volume = Volume { core, open, streams, journal, read_only, max_changed, is_marked, unnamed };
         if !volume.core.named_inode(ROOT)?.is_directory() {
             return Err(MountError::Corrupt("the outermost directory"));
         }

@@ -2,10 +2,11 @@
 //! have.
 
 use super::line::PART;
+use crate::bus::DeviceMemory;
 use crate::boot_files::{BootFiles, DIRECTORIES, DISKS};
 use crate::tree::outside::Changes;
 use alloc::vec::Vec;
-use nacre_virtio::{BLOCK, FILES};
+use nacre_virtio::{BLOCK, Block, FILES};
 
 /// A kind of device.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ pub struct DriveKind {
 /// root does, right behind its rings.
 static DIRECTORY: DriveKind = DriveKind { program: b"/lib/nacre/directory", name: b"directory", device: FILES, memory: 4096, file_system: b"9p", keeps_paths: true, may_lose: false };
 /// A disk with a volume.
-static DISK: DriveKind = DriveKind { program: b"/lib/nacre/disk", name: b"disk", device: BLOCK, memory: 256 << 10, file_system: b"ext4", keeps_paths: false, may_lose: true };
+static DISK: DriveKind = DriveKind { program: b"/lib/nacre/disk", name: b"disk", device: BLOCK, memory: Block::<DeviceMemory>::MEMORY, file_system: b"ext4", keeps_paths: false, may_lose: true };
 
 impl DriveKind {
     /// Bytes of memory for the device, for a request, and for its answer.
