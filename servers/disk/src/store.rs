@@ -8,7 +8,7 @@ use nacre_abi::Rights;
 
 /// Bytes of the heap, and of it for files that root knows: some 100,000, or where there is not as
 /// much memory, some 30,000.
-const SIZES: [(u64, usize); 2] = [(46 << 20, 30 << 20), (24 << 20, 8 << 20)];
+const SIZES: [(u64, usize); 2] = [(48 << 20, 30 << 20), (26 << 20, 8 << 20)];
 /// Bytes of it for blocks of the disk.
 pub const CACHE: usize = 8 << 20;
 /// Smallest part that the heap gets at a time: a part stays one piece.

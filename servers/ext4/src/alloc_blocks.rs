@@ -2,7 +2,7 @@
 
 use crate::core::{Core, Freed};
 use crate::disk::{Disk, errno};
-use crate::groups::{Bitmap, bit, set_bit};
+use crate::groups::{Bitmap, bit};
 use nacre_machine_9p::Errno;
 
 /// Returns the first run of clear bits in two bitmaps from a place on: start and length. The length
@@ -57,9 +57,8 @@ impl<D: Disk> Core<D> {
         let most = most.min(group.free(Bitmap::Blocks));
         let end = self.geometry.group_blocks(number);
         let Some((start, count)) = find(&bitmap, busy, from, end, most) else { return Ok(None) };
-        let mut bits = bitmap.to_vec();
-        (start..start + count).for_each(|at| set_bit(&mut bits, at, true));
-        self.set_bitmap(&mut group, Bitmap::Blocks, &bits)?;
+        drop(bitmap);
+        self.change_bits(&mut group, Bitmap::Blocks, start..start + count, true)?;
         group.count_free(Bitmap::Blocks, -(count as i32));
         self.set_group(group)?;
         self.count(-i64::from(count), 0)?;
@@ -85,14 +84,12 @@ impl<D: Disk> Core<D> {
         &mut self, number: u32, first: u32, count: u32, is_logged: bool,
     ) -> Result<(), Errno> {
         let mut group = self.group(number)?;
-        let mut bits = self.bitmap(&group, Bitmap::Blocks)?.to_vec();
-        for at in first..first + count {
-            if !bit(&bits, at) {
-                return Err(errno::CORRUPT);
-            }
-            set_bit(&mut bits, at, false);
+        let bits = self.bitmap(&group, Bitmap::Blocks)?;
+        if !(first..first + count).all(|at| bit(&bits, at)) {
+            return Err(errno::CORRUPT);
         }
-        self.set_bitmap(&mut group, Bitmap::Blocks, &bits)?;
+        drop(bits);
+        self.change_bits(&mut group, Bitmap::Blocks, first..first + count, false)?;
         group.count_free(Bitmap::Blocks, count as i32);
         self.set_group(group)?;
         self.count(count.into(), 0)?;
@@ -139,9 +136,8 @@ impl<D: Disk> Core<D> {
         let each = self.geometry.inodes_per_group;
         let from = if number == 0 { self.geometry.first_inode - 1 } else { 0 };
         let Some((at, _)) = find(&bitmap, &[], from, each, 1) else { return Ok(None) };
-        let mut bits = bitmap.to_vec();
-        set_bit(&mut bits, at, true);
-        self.set_bitmap(&mut group, Bitmap::Inodes, &bits)?;
+        drop(bitmap);
+        self.change_bits(&mut group, Bitmap::Inodes, at..at + 1, true)?;
         group.count_free(Bitmap::Inodes, -1);
         group.count_directories(is_directory.into());
         if self.geometry.has_group_flags() {
@@ -159,12 +155,11 @@ impl<D: Disk> Core<D> {
         let index = index.ok_or(errno::CORRUPT)?;
         let each = self.geometry.inodes_per_group;
         let mut group = self.group(index / each)?;
-        let mut bits = self.bitmap(&group, Bitmap::Inodes)?.to_vec();
-        if !bit(&bits, index % each) {
+        let at = index % each;
+        if !bit(&*self.bitmap(&group, Bitmap::Inodes)?, at) {
             return Err(errno::CORRUPT);
         }
-        set_bit(&mut bits, index % each, false);
-        self.set_bitmap(&mut group, Bitmap::Inodes, &bits)?;
+        self.change_bits(&mut group, Bitmap::Inodes, at..at + 1, false)?;
         group.count_free(Bitmap::Inodes, 1);
         group.count_directories(-i32::from(is_directory));
         self.set_group(group)?;

@@ -11,7 +11,7 @@ use core::ops::Bound::{Excluded, Unbounded};
 use nacre_machine_9p::Errno;
 
 /// Bytes that are written to the disk at once.
-const WRITE_UNIT: usize = 1 << 20;
+const WRITE_UNIT: usize = 512 << 10;
 
 /// Contents of a block. Whoever has them sees them as they were.
 pub type Content = Arc<Vec<u8>>;
@@ -86,6 +86,11 @@ impl<D: Disk> Cache<D> {
     /// Returns the number of blocks of the running transaction.
     pub fn logged_count(&self) -> usize {
         self.logged.len()
+    }
+
+    /// Returns true for a block of the running transaction.
+    pub fn is_logged(&self, block: u64) -> bool {
+        self.logged.contains(&block)
     }
 
     /// Returns the number of blocks of data that are to be written.

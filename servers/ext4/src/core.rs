@@ -5,6 +5,8 @@ use crate::cache::Cache;
 use crate::checksum::crc32c;
 use crate::disk::Disk;
 use crate::geometry::{Geometry, at};
+use crate::known::Known;
+use crate::seals::Unsealed;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -44,6 +46,12 @@ pub struct Core<D> {
     pub freed_before: usize,
     /// Bits of `freed` in the bitmap of each group that has any.
     pub busy: BTreeMap<u32, Vec<u8>>,
+    /// Blocks whose checksums the next commit computes.
+    pub unsealed: Unsealed,
+    /// Paths of files that were found.
+    pub known: Known,
+    /// First blocks of tables of inodes, of groups that were looked at.
+    pub tables: BTreeMap<u32, u64>,
     pub clock: Clock,
 }
 
@@ -51,12 +59,16 @@ impl<D: Disk> Core<D> {
     /// Keeps what the running operation changed.
     pub fn keep(&mut self) {
         self.cache.keep();
+        self.unsealed.keep();
+        self.known.keep();
         self.freed_before = self.freed.len();
     }
 
     /// Takes back what the running operation changed.
     pub fn take_back(&mut self) {
         self.cache.take_back();
+        self.unsealed.take_back();
+        self.known.take_back();
         for freed in self.freed.split_off(self.freed_before) {
             self.set_busy(&freed, false);
             self.revoked -= freed.revoked();
@@ -96,13 +108,12 @@ impl<D: Disk> Core<D> {
         Ok(content[place..place + crate::geometry::SUPERBLOCK_SIZE].to_vec())
     }
 
-    /// Changes the superblock.
+    /// Changes the superblock, whose checksum is right after the next commit.
     pub fn edit_superblock(&mut self, change: impl FnOnce(&mut [u8])) -> Result<(), Errno> {
         let (block, place) = self.geometry.superblock();
         let content = self.cache.edit(block)?;
         let bytes = &mut content[place..place + crate::geometry::SUPERBLOCK_SIZE];
         change(bytes);
-        seal_superblock(bytes, &self.geometry);
         Ok(())
     }
 

@@ -64,6 +64,12 @@ fn find(bytes: &[u8], block: u32, name: &[u8]) -> Result<Option<Found>, Errno> {
     Ok(None)
 }
 
+/// Writes the checksum of a block with entries.
+pub fn seal(content: &mut [u8], seed: u32) {
+    let sum = crc32c(seed, &content[..content.len() - TAIL]);
+    block::put_tail(content, sum);
+}
+
 impl<D: Disk> Core<D> {
     /// Returns the position in a block of a directory behind the last entry.
     fn entries_end(&self) -> usize {
@@ -92,15 +98,15 @@ impl<D: Disk> Core<D> {
         self.cache.edit(place)
     }
 
-    /// Writes the checksum of a block with entries.
+    /// Has the next commit write the checksum of a block with entries.
     fn seal_directory(&mut self, inode: &Inode, block: u32) -> Result<(), Errno> {
         if !self.geometry.has_checksums() {
             return Ok(());
         }
-        let seed = inode.seed(self.geometry.seed);
-        let content = self.edit_directory(inode, block)?;
-        let sum = crc32c(seed, &content[..content.len() - TAIL]);
-        block::put_tail(content, sum);
+        let place = self.directory_place(inode, block)?;
+        self.unsealed.note_directory(place, inode.seed(self.geometry.seed));
+        // The tail stands in the block from now on: without it nothing ends the entries.
+        block::put_tail(self.cache.edit(place)?, 0);
         Ok(())
     }
 

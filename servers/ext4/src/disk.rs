@@ -3,7 +3,7 @@
 use nacre_machine_9p::Errno;
 
 /// A disk. Positions and lengths that a volume asks for are multiples of the volume's block size,
-/// at least 1,024 bytes; at most 1 MiB is written and as much as a caller reads is read at once.
+/// at least 1,024 bytes; at most 512 KiB are written and as much as a caller reads is read at once.
 pub trait Disk {
     /// Returns the size in bytes.
     fn size(&self) -> u64;

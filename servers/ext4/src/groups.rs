@@ -7,6 +7,7 @@ use crate::core::{Core, set_split, split_at};
 use crate::disk::{Disk, errno};
 use crate::geometry::Geometry;
 use alloc::vec::Vec;
+use core::ops::Range;
 use nacre_machine_9p::Errno;
 
 /// Places in a descriptor.
@@ -29,7 +30,7 @@ const INODES_EMPTY: u16 = 1;
 const BLOCKS_EMPTY: u16 = 2;
 
 /// Kind of bitmap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bitmap {
     /// Blocks of a group.
     Blocks,
@@ -176,21 +177,33 @@ impl<D: Disk> Core<D> {
         Ok(bits.into())
     }
 
-    /// Writes a bitmap of a group, and its checksum into the descriptor.
-    pub fn set_bitmap(
-        &mut self, group: &mut Group, bitmap: Bitmap, bits: &[u8],
+    /// Sets or clears bits of a bitmap of a group. Its checksum in the descriptor is right after the
+    /// next commit.
+    pub fn change_bits(
+        &mut self, group: &mut Group, bitmap: Bitmap, bits: Range<u32>, value: bool,
     ) -> Result<(), Errno> {
-        group.set_filled(bitmap);
+        let block = group.bitmap(bitmap);
+        if group.is_empty(bitmap, &self.geometry) {
+            let filled = self.bitmap(group, bitmap)?;
+            self.cache.edit(block)?.copy_from_slice(&filled);
+            group.set_filled(bitmap);
+        }
+        let content = self.cache.edit(block)?;
+        bits.for_each(|at| set_bit(content, at, value));
+        self.unsealed.note_bitmap(group.number, bitmap);
+        Ok(())
+    }
+
+    /// Writes the checksum of a bitmap into the descriptor of its group.
+    pub fn seal_bitmap(&mut self, mut group: Group, bitmap: Bitmap) -> Result<(), Errno> {
         let (count, place) = match bitmap {
             Bitmap::Blocks => (self.geometry.blocks_per_group, BLOCK_SUM),
             Bitmap::Inodes => (self.geometry.inodes_per_group, INODE_SUM),
         };
-        if self.geometry.has_checksums() {
-            let sum = crc32c(self.geometry.seed, &bits[..bits.len().min(count as usize / 8)]);
-            group.set(place, sum);
-        }
-        self.cache.edit(group.bitmap(bitmap))?.copy_from_slice(bits);
-        Ok(())
+        let bits = self.cache.read(group.bitmap(bitmap))?;
+        let sum = crc32c(self.geometry.seed, &bits[..bits.len().min(count as usize / 8)]);
+        group.set(place, sum);
+        self.set_group(group)
     }
 
     /// Returns the blocks, counted from the group's first, that describe the volume or the group.

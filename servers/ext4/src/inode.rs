@@ -319,16 +319,32 @@ impl Inode {
     }
 }
 
+/// Number of tables of inodes whose places are remembered.
+const MAX_TABLES: usize = 4096;
+
 impl<D: Disk> Core<D> {
     /// Returns the block and the position of an inode.
     fn inode_place(&mut self, number: u32) -> Result<(u64, usize), Errno> {
         let index = number.checked_sub(1).filter(|_| number <= self.geometry.inodes);
         let index = index.ok_or(errno::CORRUPT)?;
         let each = self.geometry.inodes_per_group;
-        let group = self.group(index / each)?;
+        let table = self.inode_table(index / each)?;
         let at = (index % each) as usize * self.geometry.inode_size;
         let size = self.geometry.block_size;
-        Ok((group.inode_table() + (at / size) as u64, at % size))
+        Ok((table + (at / size) as u64, at % size))
+    }
+
+    /// Returns the first block of a group's table of inodes, which stays where it is.
+    fn inode_table(&mut self, group: u32) -> Result<u64, Errno> {
+        if let Some(table) = self.tables.get(&group) {
+            return Ok(*table);
+        }
+        let table = self.group(group)?.inode_table();
+        if self.tables.len() >= MAX_TABLES {
+            self.tables.clear();
+        }
+        self.tables.insert(group, table);
+        Ok(table)
     }
 
     /// Reads an inode.

@@ -24,12 +24,14 @@ mod hash;
 mod indirect;
 mod inode;
 mod journal;
+mod known;
 mod map;
 mod mount_error;
 mod names;
 mod open;
 mod orphans;
 mod run;
+mod seals;
 mod tree;
 mod volume;
 

@@ -35,10 +35,25 @@ pub struct Unnamed {
 impl<D: Disk> Core<D> {
     /// Finds a file.
     pub fn lookup(&mut self, path: &Path) -> Result<Inode, Errno> {
-        let mut inode = self.named_inode(inode::ROOT)?;
-        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+        if let Some(number) = self.known.get(path) {
+            return self.named_inode(number);
+        }
+        // The nearest directory around it that is known.
+        let mut above = split(path).0;
+        let number = loop {
+            match self.known.get(above) {
+                Some(number) => break number,
+                None if above.is_empty() => break inode::ROOT,
+                None => above = split(above).0,
+            }
+        };
+        let mut inode = self.named_inode(number)?;
+        for name in path[above.len()..].split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
             let found = self.entry(&inode, name)?.ok_or(errno::NOENT)?;
             inode = self.named_inode(found.inode)?;
+        }
+        if !path.is_empty() {
+            self.known.note(path, inode.number);
         }
         Ok(inode)
     }
@@ -93,6 +108,7 @@ impl<D: Disk> Core<D> {
         self.set_inode(&inode)?;
         self.add_entry(&mut above, name, number, kind_of(mode))?;
         self.set_changed(&mut above, true)?;
+        self.known.note_new(path, number);
         Ok(number)
     }
 
@@ -172,6 +188,7 @@ impl<D: Disk> Core<D> {
         }
         self.lose_name(&mut inode, &mut above)?;
         self.remove_entry(&above, found)?;
+        self.known.remove(path);
         self.set_changed(&mut above, true)?;
         Ok(Unnamed { inode })
     }
@@ -204,6 +221,11 @@ impl<D: Disk> Core<D> {
             return Ok(None);
         }
         [&old, &new, &inode].into_iter().try_for_each(|inode| check_change(inode, true))?;
+        if inode.is_directory() {
+            // Paths of what is in it lead elsewhere, too.
+            self.known.clear();
+        }
+        [from, to].into_iter().for_each(|path| self.known.remove(path));
         let is_same = old.number == new.number;
         let mut gone = None;
         if let Some(there) = there {

@@ -8,8 +8,10 @@ use crate::disk::{Disk, errno};
 use crate::geometry::{Geometry, SUPERBLOCK_SIZE, at, compatible, incompatible, read_only};
 use crate::inode::{Inode, ROOT};
 use crate::journal::{self, Journal};
+use crate::known::Known;
 use crate::mount_error::MountError;
 use crate::open::OpenFiles;
+use crate::seals::Unsealed;
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -88,6 +90,9 @@ impl<D: Disk> Volume<D> {
             freed_before: 0,
             revoked: 0,
             busy: BTreeMap::new(),
+            unsealed: Unsealed::default(),
+            known: Known::default(),
+            tables: BTreeMap::new(),
             clock: options.clock,
         };
         let mut journal = None;
@@ -210,6 +215,7 @@ impl<D: Disk> Volume<D> {
             set_used(bytes, true, has_journal);
             set_u32(bytes, at::WRITE_TIME, now);
         })?;
+        self.core.seal()?;
         self.core.keep();
         match &mut self.journal {
             Some(journal) if !journal.is_begun() => {

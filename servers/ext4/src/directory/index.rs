@@ -136,7 +136,9 @@ impl<D: Disk> Core<D> {
         let room = self.index_room(frame.block == 0);
         let seed = self.geometry.has_checksums().then(|| inode.seed(self.geometry.seed));
         let first = if frame.block == 0 { ROOT_ENTRIES } else { NODE_ENTRIES };
-        let content = self.edit_directory(inode, frame.block)?;
+        let place = self.directory_place(inode, frame.block)?;
+        self.unsealed.forget_directory(place);
+        let content = self.cache.edit(place)?;
         for (index, (hash, block)) in frame.entries.iter().enumerate() {
             let at = first + ENTRY * index;
             set_u32(content, at, *hash);
