@@ -13,11 +13,21 @@ pub trait Wire {
     /// Sends a request and waits for the answer, of at most [`MAX_MESSAGE`] bytes, which replaces
     /// what is in `answer`.
     fn exchange(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Error>;
+
+    /// Returns true if a request may have several messages, one behind the other. They are carried
+    /// out up to the first one that fails, and the answer is that one's or the last one's.
+    fn takes_chains(&self) -> bool {
+        false
+    }
 }
 
 impl<W: Wire + ?Sized> Wire for Box<W> {
     fn exchange(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Error> {
         (**self).exchange(request, answer)
+    }
+
+    fn takes_chains(&self) -> bool {
+        (**self).takes_chains()
     }
 }
 
@@ -78,6 +88,9 @@ const MAX_FIDS: u32 = 1 << 20;
 /// Number of clients that one after the other have numbers of their own.
 const GENERATIONS: u32 = u32::MAX / MAX_FIDS;
 
+/// Bytes of messages that go before another one, at most, but for a few more.
+const MAX_CHAIN: usize = 1024;
+
 /// Changes of a file's attributes; `None`: they stay.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Changes {
@@ -113,6 +126,8 @@ pub struct Capacity {
 /// A client. The head of this module describes it.
 pub struct Client<W> {
     wire: W,
+    /// Messages that go before the next one.
+    chain: Vec<u8>,
     request: Vec<u8>,
     answer: Vec<u8>,
     /// Numbers that are free again, and the first that was never used.
@@ -157,6 +172,16 @@ impl Message<'_> {
     }
 }
 
+/// Appends a message.
+fn append(to: &mut Vec<u8>, (kind, tag): (u8, u16), fill: impl for<'a> FnOnce(Message<'a>) -> Message<'a>) {
+    let start = to.len();
+    to.extend_from_slice(&[0, 0, 0, 0, kind]);
+    to.extend_from_slice(&tag.to_le_bytes());
+    fill(Message(to));
+    let size = (to.len() - start) as u32;
+    to[start..start + 4].copy_from_slice(&size.to_le_bytes());
+}
+
 fn checked(name: &[u8]) -> Result<(), Error> {
     if is_name(name) { Ok(()) } else { Err(Error::NO_NAME) }
 }
@@ -171,7 +196,7 @@ impl<W: Wire> Client<W> {
     /// are others than those that clients of earlier generations had.
     pub fn start_again(wire: W, generation: u32) -> Result<Client<W>, Error> {
         let first = generation % GENERATIONS * MAX_FIDS;
-        let mut client = Client { wire, request: Vec::new(), answer: Vec::new(), free: Vec::new(), next: first + 1, end: first + MAX_FIDS, payload: 0, paths: None };
+        let mut client = Client { wire, chain: Vec::new(), request: Vec::new(), answer: Vec::new(), free: Vec::new(), next: first + 1, end: first + MAX_FIDS, payload: 0, paths: None };
         let mut answer = client.ask_tagged(NO_TAG, kind::VERSION, |message| message.words(&[MAX_MESSAGE]).string(VERSION))?;
         let size = answer.word()?;
         if answer.string()? != VERSION || !(4096..=MAX_MESSAGE).contains(&size) {
@@ -218,13 +243,20 @@ impl<W: Wire> Client<W> {
 
     fn ask_tagged(&mut self, tag: u16, kind: u8, fill: impl for<'a> FnOnce(Message<'a>) -> Message<'a>) -> Result<Answer<'_>, Error> {
         self.request.clear();
-        self.request.extend_from_slice(&[0, 0, 0, 0, kind]);
-        self.request.extend_from_slice(&tag.to_le_bytes());
-        fill(Message(&mut self.request));
-        let size = self.request.len() as u32;
-        self.request[..4].copy_from_slice(&size.to_le_bytes());
+        self.request.append(&mut self.chain);
+        append(&mut self.request, (kind, tag), fill);
         self.wire.exchange(&self.request, &mut self.answer)?;
         read_header(&self.answer, kind, tag)
+    }
+
+    /// Sends a message whose answer says nothing but whether it failed: with the next one, if the
+    /// wire takes chains. The next one fails then, too.
+    fn ask_first(&mut self, kind: u8, fill: impl for<'a> FnOnce(Message<'a>) -> Message<'a>) -> Result<(), Error> {
+        if !self.wire.takes_chains() {
+            return self.ask(kind, fill).map(drop);
+        }
+        append(&mut self.chain, (kind, TAG), fill);
+        Ok(())
     }
 
     /// Returns true for a number of this client's. Those of clients before it lead to nothing.
@@ -266,29 +298,35 @@ impl<W: Wire> Client<W> {
         Ok(fid)
     }
 
-    /// Returns another number for a file.
-    fn copy(&mut self, fid: Fid) -> Result<Fid, Error> {
-        let copy = self.with_new(|client, copy| client.ask(kind::WALK, |message| message.words(&[fid.0, copy.0]).short(0)).map(drop))?;
-        self.note_path(|paths| paths.copy(fid.0, copy.0));
-        Ok(copy)
+    /// Returns a number for the file that `name` leads to from a directory, and its status.
+    pub fn find(&mut self, directory: Fid, name: &[u8]) -> Result<(Fid, Status), Error> {
+        if !self.wire.takes_chains() {
+            let fid = self.walk(directory, name)?;
+            return self.status(fid).map(|status| (fid, status)).inspect_err(|_| self.forget(fid));
+        }
+        self.check_path(directory, name)?;
+        let fid = self.new_fid()?;
+        self.ask_first(kind::WALK, |message| message.words(&[directory.0, fid.0]).short(1).string(name))?;
+        self.status(fid).map(|status| (fid, status)).inspect_err(|_| self.forget(fid))
     }
 
     /// Returns another number for a file, which is opened by it.
     pub fn open(&mut self, fid: Fid, flags: u32) -> Result<Fid, Error> {
-        let copy = self.copy(fid)?;
-        match self.ask(kind::OPEN, |message| message.words(&[copy.0, flags])).map(drop) {
-            Ok(()) => Ok(copy),
-            Err(error) => {
-                self.forget(copy);
-                Err(error)
-            }
-        }
+        let copy = self.new_fid()?;
+        let copied = self.ask_first(kind::WALK, |message| message.words(&[fid.0, copy.0]).short(0));
+        let opened = copied.and_then(|()| self.ask(kind::OPEN, |message| message.words(&[copy.0, flags])).map(drop));
+        opened.inspect_err(|_| self.forget(copy))?;
+        self.note_path(|paths| paths.copy(fid.0, copy.0));
+        Ok(copy)
     }
 
     /// Gives a number back.
     pub fn forget(&mut self, fid: Fid) {
         // The server forgets it whatever it answers.
-        let _ = self.ask(kind::FORGET, |message| message.words(&[fid.0]));
+        let _ = match self.chain.len() < MAX_CHAIN {
+            true => self.ask_first(kind::FORGET, |message| message.words(&[fid.0])),
+            false => self.ask(kind::FORGET, |message| message.words(&[fid.0])).map(drop),
+        };
         if fid != ROOT && self.has_given(fid) {
             self.free.push(fid.0);
             self.note_path(|paths| paths.forget(fid.0));
@@ -360,15 +398,30 @@ impl<W: Wire> Client<W> {
     }
 
     /// Makes a regular file in a directory, with nobody else's content in it. Returns the number by
-    /// which the new file is open to be read and written, whatever its mode allows.
-    pub fn create(&mut self, directory: Fid, name: &[u8], mode: u32) -> Result<Fid, Error> {
-        const EXCLUSIVE: u32 = 0o300;
+    /// which the new file is open to be read and written, whatever its mode allows; another one;
+    /// and its status.
+    pub fn create(&mut self, directory: Fid, name: &[u8], mode: u32) -> Result<(Fid, Fid, Status), Error> {
         self.check_path(directory, name)?;
-        let copy = self.copy(directory)?;
-        let made = self.ask(kind::CREATE, |message| message.words(&[copy.0]).string(name).words(&[EXCLUSIVE | open::READ_WRITE, mode, 0])).map(drop);
-        made.inspect_err(|_| self.forget(copy))?;
-        self.note_path(|paths| paths.walk(directory.0, name, copy.0));
-        Ok(copy)
+        let open = self.new_fid()?;
+        let known = self.new_fid().inspect_err(|_| self.free.push(open.0))?;
+        match self.create_as(directory, name, mode, (open, known)) {
+            Ok(status) => {
+                [open, known].into_iter().for_each(|fid| self.note_path(|paths| paths.walk(directory.0, name, fid.0)));
+                Ok((open, known, status))
+            }
+            Err(error) => {
+                [open, known].into_iter().for_each(|fid| self.forget(fid));
+                Err(error)
+            }
+        }
+    }
+
+    fn create_as(&mut self, directory: Fid, name: &[u8], mode: u32, (open, known): (Fid, Fid)) -> Result<Status, Error> {
+        const EXCLUSIVE: u32 = 0o300;
+        self.ask_first(kind::WALK, |message| message.words(&[directory.0, open.0]).short(0))?;
+        self.ask_first(kind::CREATE, |message| message.words(&[open.0]).string(name).words(&[EXCLUSIVE | open::READ_WRITE, mode, 0]))?;
+        self.ask_first(kind::WALK, |message| message.words(&[directory.0, known.0]).short(1).string(name))?;
+        self.status(known)
     }
 
     /// Makes a directory.

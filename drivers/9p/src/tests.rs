@@ -14,6 +14,8 @@ struct Server {
     files: BTreeMap<Vec<u8>, Vec<u8>>,
     fids: BTreeMap<u32, Vec<u8>>,
     damage: Option<Box<dyn FnMut(&mut Vec<u8>)>>,
+    takes_chains: bool,
+    exchanges: usize,
 }
 
 fn word(request: &[u8], at: usize) -> u32 {
@@ -48,11 +50,14 @@ impl Server {
             12 => Ok(vec![0; 17]),
             14 => {
                 let name = string(request, 11);
+                if self.files.contains_key(&name) {
+                    return Err(17);
+                }
                 self.files.insert(name.clone(), Vec::new());
                 self.fids.insert(word(request, 7), name);
                 Ok(vec![0; 17])
             }
-            24 => Ok(self.status(&self.fids[&word(request, 7)])),
+            24 => Ok(self.status(self.fids.get(&word(request, 7)).ok_or(9u32)?)),
             40 => Ok(self.list(request)),
             116 => {
                 let file = &self.files[&self.fids[&word(request, 7)]];
@@ -95,16 +100,36 @@ impl Server {
     }
 }
 
-impl Wire for Server {
-    fn exchange(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Error> {
+impl Server {
+    fn answer(&mut self, request: &[u8]) -> Vec<u8> {
         assert_eq!(word(request, 0) as usize, request.len());
         let (kind, rest) = match self.serve(request) {
             Ok(rest) => (request[4] + 1, rest),
             Err(number) => (7, number.to_le_bytes().to_vec()),
         };
-        *answer = [&(7 + rest.len() as u32).to_le_bytes()[..], &[kind], &request[5..7], &rest].concat();
+        [&(7 + rest.len() as u32).to_le_bytes()[..], &[kind], &request[5..7], &rest].concat()
+    }
+}
+
+impl Wire for Server {
+    fn exchange(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Error> {
+        let mut rest = request;
+        self.exchanges += 1;
+        loop {
+            let size = if self.takes_chains { word(rest, 0) as usize } else { rest.len() };
+            let (message, others) = rest.split_at(size);
+            *answer = self.answer(message);
+            if others.is_empty() || answer[4] == 7 && message[4] != 120 {
+                break;
+            }
+            rest = others;
+        }
         self.damage.iter_mut().for_each(|damage| damage(answer));
         Ok(())
+    }
+
+    fn takes_chains(&self) -> bool {
+        self.takes_chains
     }
 }
 
@@ -195,10 +220,10 @@ fn numbers_are_used_again() {
 #[test]
 fn a_new_file_is_open_by_the_number_that_made_it() {
     let mut client = client();
-    let file = client.create(ROOT, b"new", 0o444).unwrap();
+    let (file, ..) = client.create(ROOT, b"new", 0o444).unwrap();
     assert_eq!(client.write(file, 0, b"bytes"), Ok(5));
     assert_eq!(client.wire().files[&b"new"[..]], b"bytes");
-    assert_eq!(client.wire().fids.len(), 2);
+    assert_eq!(client.wire().fids.len(), 3);
 }
 
 #[test]
@@ -206,7 +231,7 @@ fn what_is_no_name_is_not_asked_for() {
     let mut client = client();
     for name in [&b""[..], b".", b"..", b"a/b", b"a\0", &[b'n'; 256]] {
         assert_eq!(client.walk(ROOT, name), Err(Error::NO_NAME));
-        assert_eq!(client.create(ROOT, name, 0o644), Err(Error::NO_NAME));
+        assert_eq!(client.create(ROOT, name, 0o644).err(), Some(Error::NO_NAME));
     }
 }
 
@@ -231,4 +256,42 @@ fn damaged_answers_are_errors() {
         client.wire().damage = Some(Box::new(move |answer| answer.truncate(cut)));
         assert!(client.status(fid).is_err() && client.list(ROOT).is_err());
     }
+}
+
+#[test]
+fn a_chain_is_one_exchange_and_fails_as_its_messages_do() {
+    for takes_chains in [false, true] {
+        let mut client = client();
+        client.wire().takes_chains = takes_chains;
+        let count = |client: &mut Client<Server>| client.wire().exchanges;
+        let before = count(&mut client);
+        let (file, known, status) = client.create(ROOT, b"new", 0o644).unwrap();
+        assert_eq!((status.size, count(&mut client) - before), (0, if takes_chains { 1 } else { 4 }));
+        assert_eq!(client.write(file, 0, b"text"), Ok(4));
+        assert_eq!(client.create(ROOT, b"new", 0o644).err(), Some(Error(17)));
+        assert_eq!(client.find(ROOT, b"nothing").err(), Some(Error::NOT_FOUND));
+        let before = count(&mut client);
+        [file, known].into_iter().for_each(|fid| client.forget(fid));
+        let (found, status) = client.find(ROOT, b"new").unwrap();
+        assert_eq!((status.size, count(&mut client) - before), (4, if takes_chains { 1 } else { 4 }));
+        let open = client.open(found, open::READ).unwrap();
+        let mut bytes = [0; 8];
+        assert_eq!((client.read(open, 0, &mut bytes), &bytes[..4]), (Ok(4), &b"text"[..]));
+        [open, found].into_iter().for_each(|fid| client.forget(fid));
+        client.status(ROOT).unwrap();
+        // Only the directory is left.
+        assert_eq!(client.wire().fids.len(), 1);
+    }
+}
+
+#[test]
+fn many_files_are_forgotten_in_many_exchanges() {
+    let mut client = client();
+    client.wire().takes_chains = true;
+    let fids: Vec<_> = (0..1000).map(|_| client.walk(ROOT, b"a").unwrap()).collect();
+    let before = client.wire().exchanges;
+    fids.into_iter().for_each(|fid| client.forget(fid));
+    assert!((5..50).contains(&(client.wire().exchanges - before)));
+    client.status(ROOT).unwrap();
+    assert_eq!(client.wire().fids.len(), 1);
 }

@@ -3,7 +3,7 @@
 use crate::attributes::{self, is_directory, number_of};
 use crate::fids::{BUDGET, Fids};
 use crate::list::{Batch, Directory};
-use crate::message::{MAX_MESSAGE, Reader, Writer};
+use crate::message::{HEADER, MAX_MESSAGE, Reader, Writer};
 use crate::names;
 use crate::tree::{Errno, Lock, OpenFlags, Tree};
 use alloc::vec::Vec;
@@ -21,6 +21,10 @@ const DATA_HEADER: u32 = 24;
 const MAX_WALK: u16 = 16;
 /// Kind of the answer that tells of an error.
 const ERROR: u8 = 7;
+/// Kind of the message that forgets a file.
+const FORGET: u8 = 120;
+/// Place of a message's kind.
+const KIND: usize = 4;
 
 /// Flags of an open, as Linux has them.
 const ACCESS: u32 = 3;
@@ -81,6 +85,25 @@ impl<T: Tree<Open: Send> + Send> FileServer for Server<T> {
                 }
                 writer.finish(ERROR, tag)
             }
+        }
+    }
+}
+
+impl<T: Tree<Open: Send> + Send> Server<T> {
+    /// Carries out messages that stand one behind the other, up to the first one that fails, and
+    /// writes the answer to that one or to the last one. A file that cannot be forgotten is no
+    /// failure.
+    pub fn requests(&mut self, messages: &[u8], answer: &mut [u8]) -> usize {
+        let mut rest = messages;
+        loop {
+            let size = Reader(rest).u32().map_or(0, |size| size as usize);
+            let (message, others) = rest.split_at_checked(size).filter(|_| size >= HEADER).unwrap_or((rest, &[]));
+            let length = self.request(message, answer);
+            let has_failed = length < HEADER || (answer[KIND] == ERROR && message[KIND] != FORGET);
+            if has_failed || others.is_empty() {
+                return length;
+            }
+            rest = others;
         }
     }
 }
@@ -148,7 +171,7 @@ impl<T: Tree> Server<T> {
             110 => self.walk(message, answer),
             116 => self.read(message, answer),
             118 => self.write(message, answer),
-            120 => self.forget(message).map(drop),
+            FORGET => self.forget(message).map(drop),
             122 => self.remove(message),
             _ => Err(Errno::OPNOTSUPP),
         }

@@ -310,3 +310,26 @@ fn a_guest_cannot_hold_files_without_end() {
     assert!(ask(&mut server, 120, &[Half(5)]).is_ok());
     assert!(walk(&mut server, 5, &[]).is_ok());
 }
+
+#[test]
+fn messages_in_a_chain_end_with_the_first_that_fails() {
+    let mut server = server();
+    let mut chain = |messages: &[Vec<u8>]| {
+        let mut answer = vec![0; 8192];
+        let size = server.requests(&messages.concat(), &mut answer);
+        (answer[4], answer[7..size.max(7)].to_vec(), server.fids.path(2).is_ok())
+    };
+    let forget = message(120, &[Half(9)]);
+    let copy = message(110, &[Half(0), Half(1), Byte(0), Byte(0)]);
+    let create = message(14, &[Half(1), Text(b"f"), Half(0o102), Half(0o644), Half(0)]);
+    let walk = message(110, &[Half(0), Half(2), Byte(1), Byte(0), Text(b"f")]);
+    let status = message(24, &[Half(2), Whole(u64::MAX)]);
+    assert_eq!(chain(&[walk.clone(), status.clone()]), (ERROR, vec![2, 0, 0, 0], false));
+    let (kind, answer, is_known) = chain(&[forget, copy, create, walk, status.clone()]);
+    assert_eq!((kind, answer.len(), is_known), (25, 153, true));
+    // What is cut off, or too short for a message, is none.
+    assert_eq!(chain(&[status.clone(), status[..9].to_vec()]).0, ERROR);
+    assert_eq!(chain(&[status.clone(), vec![3, 0, 0, 0]]).0, 25);
+    assert_eq!(chain(&[status, vec![0; 16]]).0, ERROR);
+    assert_eq!(server.requests(&[], &mut [0; 64]), 0);
+}

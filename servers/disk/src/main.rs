@@ -66,7 +66,7 @@ impl Carrier for Served {
     fn carry_out(&mut self, size: u64) -> Result<u64, Errno> {
         let bytes = self.message.get_mut(..size as usize).ok_or(Errno::EPROTO)?;
         self.hands.request().read(0, bytes).ok_or(Errno::EPROTO)?;
-        let length = self.server.as_mut().ok_or(Errno::EIO)?.request(bytes, &mut self.answer);
+        let length = self.server.as_mut().ok_or(Errno::EIO)?.requests(bytes, &mut self.answer);
         self.hands.answer().write(0, &self.answer[..length]).ok_or(Errno::EIO)?;
         Ok(length as u64)
     }

@@ -244,7 +244,7 @@ impl Root {
         let window = drive.handed.memory;
         let (Listed { kind, place, changes, .. }, now) = (&drive.listed, self.files.clock.now());
         let (request, answer) = window.part(kind.memory, PART).zip(window.part(kind.memory + PART, PART)).ok_or("its memory is too small")?;
-        let wire = DriverWire { line: drive.line.clone(), request, answer };
+        let wire = DriverWire { line: drive.line.clone(), request, answer, takes_chains: kind.takes_chains };
         let mut files = HostDirectory::greet(Box::new(wire), kind.file_system, drive.generation).map_err(|_| "its driver does not speak 9P2000.L")?;
         if kind.keeps_paths {
             files = files.bound_paths();

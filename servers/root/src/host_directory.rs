@@ -56,9 +56,7 @@ impl HostDirectory {
             return Err(Error::BROKEN);
         }
         let status = self.client.status(fid)?;
-        let Status { inode, mode, uid, gid, links, device, size, blocks, times } = status;
-        let times = times.map(|time| Time { seconds: time.seconds as i64, nanoseconds: time.nanoseconds });
-        Ok(Found { id: fid.0, inode, mode, owner: (uid, gid), links: links.min(u32::MAX.into()) as u32, device, size, blocks, times })
+        Ok(found_as(fid, status))
     }
 
     fn reader(&mut self, file: Id) -> Result<Fid, Error> {
@@ -76,9 +74,23 @@ impl HostDirectory {
     }
 
     fn find_new(&mut self, directory: Id, name: &[u8]) -> Result<Found, Error> {
-        let fid = self.client.walk(Fid(directory), name)?;
-        self.found(fid).inspect_err(|_| self.client.forget(fid))
+        self.client.find(Fid(directory), name).map(|(fid, status)| found_as(fid, status))
     }
+
+    /// Makes a regular file, which is open to be written then: its mode may forbid to open it again.
+    fn make_file(&mut self, directory: Id, name: &[u8], mode: u32) -> Result<Found, Error> {
+        let (open, known, status) = self.client.create(Fid(directory), name, mode)?;
+        make_room(&mut self.client, &mut self.writable, &self.held);
+        self.writable.insert(known.0, open);
+        Ok(found_as(known, status))
+    }
+}
+
+/// The file that has this number and this status.
+fn found_as(fid: Fid, status: Status) -> Found {
+    let Status { inode, mode, uid, gid, links, device, size, blocks, times } = status;
+    let times = times.map(|time| Time { seconds: time.seconds as i64, nanoseconds: time.nanoseconds });
+    Found { id: fid.0, inode, mode, owner: (uid, gid), links: links.min(u32::MAX.into()) as u32, device, size, blocks, times }
 }
 
 /// Makes room for one more open file: another one is closed if too many are open.
@@ -127,12 +139,11 @@ impl Origin for HostDirectory {
     }
 
     fn find(&mut self, directory: Id, name: &[u8]) -> Result<Option<Found>, Errno> {
-        let fid = match self.client.walk(Fid(directory), name) {
-            Ok(fid) => fid,
-            Err(Error::NOT_FOUND) => return Ok(None),
-            Err(error) => return Err(errno(error)),
-        };
-        self.found(fid).inspect_err(|_| self.client.forget(fid)).map(Some).map_err(errno)
+        match self.find_new(directory, name) {
+            Ok(found) => Ok(Some(found)),
+            Err(Error::NOT_FOUND) => Ok(None),
+            Err(error) => Err(errno(error)),
+        }
     }
 
     fn names(&mut self, directory: Id) -> Result<Vec<Vec<u8>>, Errno> {
@@ -162,21 +173,13 @@ impl Origin for HostDirectory {
     }
 
     fn make(&mut self, directory: Id, name: &[u8], new: &New<'_>) -> Result<Found, Errno> {
-        let (at, mode) = (Fid(directory), new.mode);
-        let made = match mode & format::MASK {
-            format::REGULAR => self.client.create(at, name, mode & !format::MASK).map(Some),
-            format::DIRECTORY => self.client.make_directory(at, name, mode & !format::MASK).map(|()| None),
-            _ => self.client.make_link(at, name, new.target).map(|()| None),
+        let (at, mode) = (Fid(directory), new.mode & !format::MASK);
+        let made = match new.mode & format::MASK {
+            format::REGULAR => return self.make_file(directory, name, mode).map_err(errno),
+            format::DIRECTORY => self.client.make_directory(at, name, mode),
+            _ => self.client.make_link(at, name, new.target),
         };
-        let open = made.map_err(errno)?;
-        let found = self.find_new(directory, name).inspect_err(|_| open.into_iter().for_each(|fid| self.client.forget(fid)));
-        let found = found.map_err(errno)?;
-        if let Some(fid) = open {
-            // Its mode may forbid to open it again.
-            make_room(&mut self.client, &mut self.writable, &self.held);
-            self.writable.insert(found.id, fid);
-        }
-        Ok(found)
+        made.and_then(|()| self.find_new(directory, name)).map_err(errno)
     }
 
     fn link(&mut self, file: Id, directory: Id, name: &[u8]) -> Result<(), Errno> {

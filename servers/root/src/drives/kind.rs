@@ -23,15 +23,17 @@ pub struct DriveKind {
     pub file_system: &'static [u8],
     /// The server keeps paths of files, which must not become too long for it.
     pub keeps_paths: bool,
+    /// The driver takes several messages at once.
+    pub takes_chains: bool,
     /// Set if what was written since the last `fsync` may be lost when a driver ends.
     pub may_lose: bool,
 }
 
 /// A directory of the host's, which QEMU serves. The device reads requests and writes answers where
 /// root does, right behind its rings.
-static DIRECTORY: DriveKind = DriveKind { program: b"/lib/nacre/directory", name: b"directory", device: FILES, memory: 4096, file_system: b"9p", keeps_paths: true, may_lose: false };
+static DIRECTORY: DriveKind = DriveKind { program: b"/lib/nacre/directory", name: b"directory", device: FILES, memory: 4096, file_system: b"9p", keeps_paths: true, takes_chains: false, may_lose: false };
 /// A disk with a volume.
-static DISK: DriveKind = DriveKind { program: b"/lib/nacre/disk", name: b"disk", device: BLOCK, memory: Block::<DeviceMemory>::MEMORY, file_system: b"ext4", keeps_paths: false, may_lose: true };
+static DISK: DriveKind = DriveKind { program: b"/lib/nacre/disk", name: b"disk", device: BLOCK, memory: Block::<DeviceMemory>::MEMORY, file_system: b"ext4", keeps_paths: false, takes_chains: true, may_lose: true };
 
 impl DriveKind {
     /// Bytes of memory for the device, for a request, and for its answer.

@@ -74,6 +74,8 @@ pub struct DriverWire {
     pub request: Window,
     /// Part for its answer.
     pub answer: Window,
+    /// The driver takes several messages at once.
+    pub takes_chains: bool,
 }
 
 impl Wire for DriverWire {
@@ -82,5 +84,9 @@ impl Wire for DriverWire {
         let size = self.line.borrow_mut().carry_out(request.len() as u64).map_err(|_| Error::BROKEN)?;
         answer.resize(size.min(PART) as usize, 0);
         self.answer.read(0, answer).ok_or(Error::BROKEN)
+    }
+
+    fn takes_chains(&self) -> bool {
+        self.takes_chains
     }
 }
