@@ -6,7 +6,7 @@ use crate::checksum::crc32c;
 use crate::disk::Disk;
 use crate::geometry::{Geometry, at};
 use crate::known::Known;
-use crate::seals::Unsealed;
+use crate::unsealed::Unsealed;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

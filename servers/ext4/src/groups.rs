@@ -6,6 +6,7 @@ use crate::checksum::{crc16, crc32c};
 use crate::core::{Core, set_split, split_at};
 use crate::disk::{Disk, errno};
 use crate::geometry::Geometry;
+pub use crate::unsealed::Bitmap;
 use alloc::vec::Vec;
 use core::ops::Range;
 use nacre_machine_9p::Errno;
@@ -28,15 +29,6 @@ const HIGH: usize = 32;
 /// Flags: a bitmap that is not filled in yet.
 const INODES_EMPTY: u16 = 1;
 const BLOCKS_EMPTY: u16 = 2;
-
-/// Kind of bitmap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Bitmap {
-    /// Blocks of a group.
-    Blocks,
-    /// Inodes of a group.
-    Inodes,
-}
 
 impl Bitmap {
     fn empty_flag(self) -> u16 {
@@ -177,8 +169,8 @@ impl<D: Disk> Core<D> {
         Ok(bits.into())
     }
 
-    /// Sets or clears bits of a bitmap of a group. Its checksum in the descriptor is right after the
-    /// next commit.
+    /// Sets or clears bits of a bitmap of a group. Its checksum in the descriptor is right after
+    /// the next commit.
     pub fn change_bits(
         &mut self, group: &mut Group, bitmap: Bitmap, bits: Range<u32>, value: bool,
     ) -> Result<(), Errno> {

@@ -33,6 +33,7 @@ mod orphans;
 mod run;
 mod seals;
 mod tree;
+mod unsealed;
 mod volume;
 
 pub use crate::core::Clock;

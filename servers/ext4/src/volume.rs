@@ -11,7 +11,7 @@ use crate::journal::{self, Journal};
 use crate::known::Known;
 use crate::mount_error::MountError;
 use crate::open::OpenFiles;
-use crate::seals::Unsealed;
+use crate::unsealed::Unsealed;
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;

@@ -77,7 +77,8 @@ impl HostDirectory {
         self.client.find(Fid(directory), name).map(|(fid, status)| found_as(fid, status))
     }
 
-    /// Makes a regular file, which is open to be written then: its mode may forbid to open it again.
+    /// Makes a regular file, which is open to be written then: its mode may forbid to open it
+    /// again.
     fn make_file(&mut self, directory: Id, name: &[u8], mode: u32) -> Result<Found, Error> {
         let (open, known, status) = self.client.create(Fid(directory), name, mode)?;
         make_room(&mut self.client, &mut self.writable, &self.held);
