@@ -135,6 +135,11 @@ impl Origin for HostDirectory {
         self.client.names(Fid(id))
     }
 
+    fn has_one_client(&self) -> bool {
+        // A volume's server serves root alone, and no directory of the host's is so.
+        self.kind != b"9p"
+    }
+
     fn capacity(&mut self) -> Result<Capacity, Errno> {
         self.client.capacity(ROOT).map_err(errno)
     }

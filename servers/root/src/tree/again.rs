@@ -160,8 +160,11 @@ impl<S: Store> Tree<S> {
         let Some(node) = self.nodes.get_mut(key) else { return };
         node.origin = Some(Away { side, id: found.id });
         node.take_status(found);
-        if let NodeContent::File(content) = &mut node.body {
-            content.renew(&mut self.store, found.size);
+        match &mut node.body {
+            NodeContent::File(content) => content.renew(&mut self.store, found.size),
+            // Names that were removed may be there again.
+            NodeContent::Directory(body) => body.is_listed = false,
+            _ => {}
         }
         if node.writers > 0 {
             // Who may write no more is told so when he writes.

@@ -133,7 +133,11 @@ impl<S: Store> Tree<S> {
 
     /// Enters a name, for which whoever pays now has to have room.
     fn enter(&mut self, place: &Place, key: Key, now: Time) -> Result<(), Errno> {
-        let payer = self.store.take_name(place.name.len()).ok_or(Errno::ENOSPC)?;
+        let Some(payer) = self.store.take_name(place.name.len()) else {
+            // The other side may have the name already.
+            self.directory_mut(place.directory)?.is_listed = false;
+            return Err(Errno::ENOSPC);
+        };
         self.change_links(key, 1);
         self.enter_name(place.directory, owned(&place.name), key, payer);
         self.touch(place.directory, now);

@@ -177,7 +177,7 @@ impl<S: Store> Tree<S> {
         let (NodeContent::Directory(body), Some(away)) = (&node.body, node.origin) else { return Ok(()) };
         let outside = self.sides.of_mut(away).ok_or(Errno::EIO)?;
         let is_passed = outside.changes == Changes::Passed;
-        if body.is_listed && !is_passed {
+        if body.is_listed && !outside.changes_by_itself() {
             return Ok(());
         }
         let names = outside.origin.names(away.id)?;

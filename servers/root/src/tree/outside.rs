@@ -43,6 +43,10 @@ pub trait Origin {
     /// Returns the names by which a number was found, from the outermost directory on. `None`: they
     /// are not known any more.
     fn names_to(&self, id: Id) -> Option<Vec<Rc<[u8]>>>;
+    /// Returns true if nobody but this side changes anything there.
+    fn has_one_client(&self) -> bool {
+        false
+    }
     /// Returns the room of its file system.
     fn capacity(&mut self) -> Result<Capacity, Errno>;
     /// Finds what a name leads to.
@@ -254,7 +258,12 @@ impl Outside {
 
     /// Returns true if the other side may have a name that a directory of its lacks.
     fn may_have(&self, body: &Directory, name: &[u8]) -> bool {
-        (!body.is_listed || self.changes == Changes::Passed) && !body.is_removed(name)
+        (!body.is_listed || self.changes_by_itself()) && !body.is_removed(name)
+    }
+
+    /// Returns true if others may change what is there, and nobody says so.
+    pub(super) fn changes_by_itself(&self) -> bool {
+        self.changes == Changes::Passed && !self.origin.has_one_client()
     }
 
     /// Forgets what it did not have.

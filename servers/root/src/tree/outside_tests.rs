@@ -32,6 +32,8 @@ pub(super) struct World {
     pub(super) forgotten: Vec<Id>,
     pub(super) reads: usize,
     pub(super) finds: usize,
+    pub(super) statuses: usize,
+    pub(super) has_one_client: bool,
     pub(super) now: i64,
 }
 
@@ -78,6 +80,10 @@ impl Origin for Other {
         Some(names)
     }
 
+    fn has_one_client(&self) -> bool {
+        self.0.borrow().has_one_client
+    }
+
     fn capacity(&mut self) -> Result<Capacity, Errno> {
         Ok(Capacity { block_size: 512, blocks: 9, free: 7, files: 5, files_free: 3 })
     }
@@ -117,7 +123,8 @@ impl Origin for Other {
     }
 
     fn status(&mut self, id: Id) -> Result<Found, Errno> {
-        let world = self.0.borrow();
+        let mut world = self.0.borrow_mut();
+        world.statuses += 1;
         world.found(world.leads(id)?)
     }
 

@@ -51,7 +51,12 @@ impl<S: Store> Tree<S> {
             self.drop_one(place.directory, &place.name);
             return Ok(false);
         }
+        let stamp = self.nodes.get(key).and_then(|node| node.outside_stamp);
         let Some((outside, id)) = self.passed(key) else { return Ok(true) };
+        let changes_by_itself = outside.changes_by_itself();
+        if stamp.is_some() && !changes_by_itself {
+            return Ok(true);
+        }
         let found = match outside.origin.status(id) {
             Err(Errno::EIO) => return Err(Errno::EIO),
             found => found.ok(),
@@ -63,7 +68,7 @@ impl<S: Store> Tree<S> {
         };
         if let Some(found) = found.filter(is_same) {
             // After a change of ours it cannot be told whether the other side made one, too.
-            if let (NodeContent::File(content), None) = (&mut node.body, node.outside_stamp) {
+            if let (NodeContent::File(content), None, true) = (&mut node.body, node.outside_stamp, changes_by_itself) {
                 content.renew(&mut self.store, found.size);
             }
             node.take_status(&found);
@@ -121,15 +126,29 @@ impl<S: Store> Tree<S> {
             _ => &[],
         };
         let Some((outside, id)) = self.passed(place.directory) else { return Ok(()) };
-        let found = outside.origin.make(id, &place.name, &New { mode: node.mode, target })?;
+        let (is_alone, made) = (!outside.changes_by_itself(), outside.origin.make(id, &place.name, &New { mode: node.mode, target }));
+        let found = match made {
+            Ok(found) => found,
+            Err(errno) => {
+                // The name may be there all the same.
+                self.directory_mut(place.directory)?.is_listed = false;
+                return Err(errno);
+            }
+        };
         self.note_unsynced(place.directory);
         let side = self.nodes.get(place.directory).and_then(|directory| directory.origin).map(|away| away.side);
         node.origin = side.map(|side| Away { side, id: found.id });
         side.into_iter().for_each(|side| self.forgetting.count(side));
         (node.outside_inode, node.outside_links) = (found.inode, found.links);
         (node.mode, (node.uid, node.gid)) = (found.mode, found.owner);
-        if let NodeContent::File(content) = &mut node.body {
-            content.note_passed(false);
+        if is_alone {
+            node.take_status(&found);
+        }
+        match &mut node.body {
+            NodeContent::File(content) => content.note_passed(false),
+            // There is nothing in a new directory.
+            NodeContent::Directory(body) => body.is_listed = is_alone,
+            _ => {}
         }
         Ok(())
     }
@@ -141,6 +160,7 @@ impl<S: Store> Tree<S> {
             (Some(file), Some(directory)) if file.side == directory.side => {
                 self.sides.of_mut(file).ok_or(Errno::EIO)?.origin.link(file.id, directory.id, &place.name)?;
                 self.note_unsynced(place.directory);
+                self.note_changed(key);
                 Ok(())
             }
             (None, None) => Ok(()),
@@ -156,6 +176,7 @@ impl<S: Store> Tree<S> {
             (Some(file), Some(from), Some(to)) if file.side == from.side && from.side == to.side => {
                 self.sides.of_mut(file).ok_or(Errno::EIO)?.origin.rename((from.id, &old.name), (to.id, &new.name))?;
                 [old.directory, new.directory].into_iter().for_each(|directory| self.note_unsynced(directory));
+                [Some(key), new.node].into_iter().flatten().for_each(|key| self.note_changed(key));
                 Ok(())
             }
             (Some(_), ..) => Err(Errno::EXDEV),
@@ -249,7 +270,7 @@ impl<S: Store> Tree<S> {
     /// Takes the size that a file has on the other side now: who appends begins there. Of a file
     /// without a name, the size is the one that is known here.
     pub fn look_again(&mut self, key: Key) -> Result<(), Errno> {
-        if !self.is_passed(key) {
+        if !self.passed(key).is_some_and(|(outside, _)| outside.changes_by_itself()) {
             return Ok(());
         }
         let Some(found) = self.status_there(key)? else { return Ok(()) };
@@ -273,16 +294,25 @@ impl<S: Store> Tree<S> {
         let Some((outside, directory)) = self.passed(place.directory) else { return Ok(()) };
         outside.origin.remove(directory, &place.name, is_directory)?;
         self.note_unsynced(place.directory);
+        self.note_changed(key);
         if let Some(node) = self.nodes.get_mut(key) {
             node.outside_links = node.outside_links.saturating_sub(1);
         }
         Ok(())
     }
 
+    /// Returns true if a file has a name on the other side.
+    fn is_there(&mut self, key: Key) -> Result<bool, Errno> {
+        match self.passed(key).is_some_and(|(outside, _)| outside.changes_by_itself()) {
+            true => self.status_there(key).map(|found| found.is_some()),
+            false => Ok(self.node(key)?.links > 0),
+        }
+    }
+
     /// Changes an attribute on the other side. That of a file without a name there changes here
     /// alone.
     pub(super) fn pass_change(&mut self, key: Key, change: Change) -> Result<(), Errno> {
-        if self.is_passed(key) && self.status_there(key)?.is_none() {
+        if self.is_passed(key) && !self.is_there(key)? {
             // The content here is no longer the one there.
             self.node_mut(key)?.is_detached |= matches!(change, Change::Size(_));
             return Ok(());
@@ -377,9 +407,18 @@ impl<S: Store> Tree<S> {
         outside.origin.sync(id)
     }
 
+    /// The number of names of a file has changed, or one of them.
+    fn note_changed(&mut self, key: Key) {
+        let is_alone = self.passing_side(key).is_some_and(|(outside, _)| !outside.changes_by_itself());
+        if let (true, Some(node)) = (is_alone, self.nodes.get_mut(key)) {
+            node.outside_stamp = None;
+        }
+    }
+
     /// Something was written to a file, or a name in a directory has changed: nobody knows yet that
     /// it lasts.
     fn note_unsynced(&mut self, key: Key) {
+        self.note_changed(key);
         if let Some(node) = self.nodes.get_mut(key).filter(|node| node.lasting == Lasting::Whole) {
             node.lasting = Lasting::Unknown;
         }

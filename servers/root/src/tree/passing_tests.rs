@@ -154,3 +154,51 @@ fn shared_pages_are_written_back() {
     assert_eq!(other.0.borrow().files[&6].1, b"THE same");
     assert_eq!(read(&mut tree, b"/one", 0, 20), b"THE same");
 }
+
+#[test]
+fn a_side_with_one_client_is_not_asked_what_is_known() {
+    let other = world();
+    other.0.borrow_mut().has_one_client = true;
+    let mut tree = tree(&other, Changes::Passed);
+    let asked = || {
+        let world = other.0.borrow();
+        (world.finds, world.statuses, world.reads)
+    };
+    assert_eq!(read(&mut tree, b"/one", 0, 20), b"the same");
+    let (finds, statuses, reads) = asked();
+    assert_eq!(read(&mut tree, b"/one", 0, 20), b"the same");
+    assert_eq!(asked(), (finds, statuses, reads));
+    // After a change it is asked once, and what is here of the content stays.
+    let key = open_file(&mut tree, b"/one", open::READ_WRITE).unwrap();
+    tree.write(key, 0, b"THE", NOW).unwrap();
+    tree.look_again(key).unwrap();
+    assert_eq!(read(&mut tree, b"/one", 0, 20), b"THE same");
+    assert_eq!(asked(), (finds, statuses + 1, reads));
+    // A new directory has only what was made there.
+    tree.make_directory(tree.root(), b"/new", 0o755, NOW).unwrap();
+    let (finds, statuses, _) = asked();
+    assert_eq!(find(&mut tree, b"/new/file"), Err(Errno::ENOENT));
+    let key = open_file(&mut tree, b"/new/file", open::CREATE | open::READ_WRITE).unwrap();
+    assert_eq!(find(&mut tree, b"/new/file"), Ok(key));
+    tree.prepare_listing(find(&mut tree, b"/new").unwrap()).unwrap();
+    assert_eq!(asked(), (finds, statuses + 1, reads), "the directory has changed, and is looked at");
+    // A second name changes the file, too.
+    tree.link((tree.root(), b"/new/file"), (tree.root(), b"/new/other"), false, NOW).unwrap();
+    assert_eq!(find(&mut tree, b"/new/file"), Ok(key));
+    assert_eq!(tree.get(key).unwrap().outside_links, 2);
+    tree.remove(tree.root(), b"/new/file", false, NOW).unwrap();
+    assert_eq!(find(&mut tree, b"/new/other"), Ok(key));
+    assert_eq!(tree.get(key).unwrap().outside_links, 1);
+}
+
+#[test]
+fn a_name_that_may_have_been_made_is_looked_for() {
+    let other = world();
+    other.0.borrow_mut().has_one_client = true;
+    let mut tree = tree(&other, Changes::Passed);
+    let folder = tree.make_directory(tree.root(), b"/new", 0o755, NOW).unwrap();
+    assert!(tree.directory(folder).unwrap().is_listed);
+    // A new server may have names again that were removed.
+    tree.join_again(tree.root(), Box::new(other.clone())).unwrap();
+    assert!(!tree.directory(folder).unwrap().is_listed);
+}
