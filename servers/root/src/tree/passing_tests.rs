@@ -180,7 +180,8 @@ fn a_side_with_one_client_is_not_asked_what_is_known() {
     assert_eq!(find(&mut tree, b"/new/file"), Err(Errno::ENOENT));
     let key = open_file(&mut tree, b"/new/file", open::CREATE | open::READ_WRITE).unwrap();
     assert_eq!(find(&mut tree, b"/new/file"), Ok(key));
-    tree.prepare_listing(find(&mut tree, b"/new").unwrap()).unwrap();
+    let folder = find(&mut tree, b"/new").unwrap();
+    tree.prepare_listing(folder).unwrap();
     assert_eq!(asked(), (finds, statuses + 1, reads), "the directory has changed, and is looked at");
     // A second name changes the file, too.
     tree.link((tree.root(), b"/new/file"), (tree.root(), b"/new/other"), false, NOW).unwrap();
