@@ -7,7 +7,7 @@ use crate::store::fake::Fake;
 use crate::table::Key;
 use nacre_9p::Capacity;
 use nacre_proto::Errno;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::vec::Vec;
@@ -32,7 +32,7 @@ pub(super) struct World {
     pub(super) forgotten: Vec<Id>,
     pub(super) reads: usize,
     pub(super) finds: usize,
-    pub(super) statuses: usize,
+    pub(super) statuses: Cell<usize>,
     pub(super) has_one_client: bool,
     pub(super) now: i64,
 }
@@ -123,8 +123,8 @@ impl Origin for Other {
     }
 
     fn status(&mut self, id: Id) -> Result<Found, Errno> {
-        let mut world = self.0.borrow_mut();
-        world.statuses += 1;
+        let world = self.0.borrow();
+        world.statuses.update(|count| count + 1);
         world.found(world.leads(id)?)
     }
 

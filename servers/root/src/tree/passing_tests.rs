@@ -162,7 +162,7 @@ fn a_side_with_one_client_is_not_asked_what_is_known() {
     let mut tree = tree(&other, Changes::Passed);
     let asked = || {
         let world = other.0.borrow();
-        (world.finds, world.statuses, world.reads)
+        (world.finds, world.statuses.get(), world.reads)
     };
     assert_eq!(read(&mut tree, b"/one", 0, 20), b"the same");
     let (finds, statuses, reads) = asked();
@@ -200,6 +200,6 @@ fn a_name_that_may_have_been_made_is_looked_for() {
     let folder = tree.make_directory(tree.root(), b"/new", 0o755, NOW).unwrap();
     assert!(tree.directory(folder).unwrap().is_listed);
     // A new server may have names again that were removed.
-    tree.join_again(tree.root(), Box::new(other.clone())).unwrap();
+    tree.join_again(tree.root(), Box::new(other.clone()), true).unwrap();
     assert!(!tree.directory(folder).unwrap().is_listed);
 }
