@@ -7,7 +7,7 @@
 use crate::control::{self, Told};
 use crate::memory::{Memory, Shared};
 use crate::pci::{Configuration, Function};
-use crate::queue::Queue;
+use crate::queue::{Queue, SIZE};
 use crate::transport::{Layout, Transport};
 use crate::Fault;
 use alloc::collections::VecDeque;
@@ -159,8 +159,8 @@ impl<M: Memory> Console<M> {
         let transport = Transport::new(registers, size, layout)?;
         transport.begin(MANY_PORTS)?;
         let mut queue = |number: u16, size: u64| {
-            let memory = source(Queue::<M>::memory_size(size)).ok_or(Fault("there is no memory for the device"))?;
-            transport.queue(number, memory, size)
+            let memory = source(Queue::<M>::memory_size(SIZE, size)).ok_or(Fault("there is no memory for the device"))?;
+            transport.queue(number, memory, (SIZE, size))
         };
         let (control_in, control_out) = (queue(CONTROL_IN, CONTROL_SIZE)?, queue(CONTROL_OUT, CONTROL_SIZE)?);
         let count = transport.own(PORT_COUNT).saturating_sub(1).min(MAX_PORTS as u32);

@@ -27,6 +27,7 @@ struct Ring {
     parts: [u64; 3],
     seen: u16,
     given: u16,
+    size: u64,
     enabled: bool,
 }
 
@@ -133,6 +134,12 @@ impl Device {
         self.0.borrow_mut().put(0, frame).is_some()
     }
 
+    /// Returns true if the guest wants no interrupts of a queue.
+    pub fn is_quiet(&self, queue: usize) -> bool {
+        let state = self.0.borrow();
+        state.number(state.rings[queue].parts[1], 2) & 1 != 0
+    }
+
     /// The registers, and their size.
     pub fn registers(&self) -> (FakeMemory, u64) {
         (FakeMemory::Registers(self.clone()), REGISTERS)
@@ -218,11 +225,11 @@ impl State {
 
     /// The next buffer of a queue: descriptor, address, length.
     fn next(&mut self, queue: usize) -> Option<(u16, u64, usize)> {
-        let ring = self.rings.get(queue).filter(|ring| ring.enabled)?.clone();
+        let ring = self.rings.get(queue).filter(|ring| ring.enabled && ring.size > 0)?.clone();
         if self.number(ring.parts[1] + 2, 2) as u16 == ring.seen {
             return None;
         }
-        let index = self.number(ring.parts[1] + 4 + 2 * u64::from(ring.seen % 32), 2) as u16;
+        let index = self.number(ring.parts[1] + 4 + 2 * (u64::from(ring.seen) % ring.size), 2) as u16;
         self.rings[queue].seen = ring.seen.wrapping_add(1);
         let at = ring.parts[0] + 16 * u64::from(index);
         Some((index, self.number(at, 8), self.number(at + 8, 4) as usize))
@@ -230,7 +237,7 @@ impl State {
 
     fn give_back(&mut self, queue: usize, index: u16, length: usize) {
         let ring = self.rings[queue].clone();
-        let at = ring.parts[2] + 4 + 8 * u64::from(ring.given % 32);
+        let at = ring.parts[2] + 4 + 8 * (u64::from(ring.given) % ring.size);
         self.store(at, &u32::from(index).to_le_bytes());
         self.store(at + 4, &(length as u32).to_le_bytes());
         self.rings[queue].given = ring.given.wrapping_add(1);
@@ -345,6 +352,8 @@ impl State {
             20 => self.status.into(),
             24 => 128,
             30 => self.selected as u64,
+            // Each interrupt is its own.
+            0x1000 => 1,
             0x2000 if let Some(disk) = &self.disk => disk.len() as u64 / 512,
             0x2004 if self.disk.is_some() => 0,
             0x2004 => self.names.len() as u64 + 1,
@@ -357,6 +366,7 @@ impl State {
         match at {
             20 => self.status = value as u8,
             22 => self.selected = value as usize % count,
+            24 => self.rings[self.selected].size = value.clamp(1, 128),
             28 => self.rings[self.selected].enabled = true,
             32..56 => {
                 let part = &mut self.rings[self.selected].parts[(at as usize - 32) / 8];

@@ -3,16 +3,16 @@
 
 use crate::memory::{Memory, Shared};
 use crate::pci::{Configuration, Function};
-use crate::queue::Queue;
+use crate::queue::{MAX_SIZE, Queue, Returned};
 use crate::transport::{Layout, Transport};
 use crate::Fault;
-use alloc::vec;
-use alloc::vec::Vec;
 
 /// Bytes before each frame, which say what the card is to do with it: nothing.
 const HEAD: usize = 12;
 /// Bytes of a buffer.
 const BUFFER: u64 = 2048;
+/// Buffers of a queue: a whole window of a connection fits into them.
+const COUNT: usize = MAX_SIZE;
 /// Largest frame in bytes, and the smallest: two addresses and a kind.
 pub const MAX_FRAME: usize = 1514;
 const MIN_FRAME: usize = 14;
@@ -30,9 +30,16 @@ pub struct Network<M> {
     address: [u8; 6],
     /// Buffers were given to the card that it was not told of.
     has_given: [bool; 2],
+    /// The next frame that has come.
+    arrived: Option<Returned>,
+    /// The card was asked for no interrupts.
+    is_quiet: bool,
 }
 
 impl<M: Memory> Network<M> {
+    /// Bytes of memory that the card shares with the driver.
+    pub const MEMORY: u64 = 2 * Queue::<M>::memory_size(COUNT, BUFFER);
+
     /// Starts the card, whose registers `registers` makes reachable by the number of their BAR.
     /// `take` takes memory that stays the card's until it is reset.
     pub fn start(
@@ -43,14 +50,14 @@ impl<M: Memory> Network<M> {
         let transport = Transport::new(registers, size, layout)?;
         transport.begin(HAS_ADDRESS)?;
         let mut queue = |number: u16| {
-            let memory = take(Queue::<M>::memory_size(BUFFER)).ok_or(Fault("there is no memory for its buffers"))?;
-            transport.queue(number, memory, BUFFER)
+            let memory = take(Queue::<M>::memory_size(COUNT, BUFFER)).ok_or(Fault("there is no memory for its buffers"))?;
+            transport.queue(number, memory, (COUNT, BUFFER))
         };
         let (input, output) = (queue(INPUT)?, queue(OUTPUT)?);
         output.be_quiet();
         let [a, b, c, d] = transport.own(0).to_le_bytes();
         let [e, f, ..] = transport.own(4).to_le_bytes();
-        let mut card = Network { transport, input, output, address: [a, b, c, d, e, f], has_given: [false; 2] };
+        let mut card = Network { transport, input, output, address: [a, b, c, d, e, f], has_given: [false; 2], arrived: None, is_quiet: false };
         card.transport.run();
         while let Some(buffer) = card.input.free_buffer() {
             card.input.give_to_write(buffer);
@@ -65,24 +72,42 @@ impl<M: Memory> Network<M> {
         self.address
     }
 
-    /// Takes the card's interrupt: its line goes down.
-    pub fn take_interrupt(&self) {
-        self.transport.take_interrupt();
+    /// Takes the card's interrupt: its line goes down. There is no other one for frames before
+    /// [`Network::next_size`] has said that there is none. Returns false if it was another device's.
+    pub fn take_interrupt(&mut self) -> bool {
+        let is_own = self.transport.take_interrupt();
+        if is_own && !self.is_quiet {
+            self.is_quiet = true;
+            self.input.be_quiet();
+        }
+        is_own
     }
 
-    /// Takes the next frame that has come; `None`: there is none. The card has its buffer back at
-    /// the next [`Network::flush`].
-    pub fn receive(&mut self) -> Result<Option<Vec<u8>>, Fault> {
-        let Some(returned) = self.input.take()? else { return Ok(None) };
+    /// Returns the bytes of the next frame that has come; `None`: there is none, and an interrupt
+    /// tells of the next.
+    pub fn next_size(&mut self) -> Result<Option<usize>, Fault> {
+        if self.arrived.is_none() {
+            self.arrived = self.input.take()?;
+        }
+        if self.arrived.is_none() && core::mem::take(&mut self.is_quiet) {
+            self.input.be_loud();
+            self.arrived = self.input.take()?;
+        }
+        let Some(returned) = self.arrived else { return Ok(None) };
         let length = (returned.length as usize).saturating_sub(HEAD);
         if length < MIN_FRAME {
             return Err(Fault("the card gave back a frame without addresses"));
         }
-        let mut frame = vec![0; length];
-        self.input.copy_out(returned.buffer, HEAD as u64, &mut frame);
+        Ok(Some(length))
+    }
+
+    /// Takes the frame of which [`Network::next_size`] has told, as far as it fits into `to`. The
+    /// card has its buffer back at the next [`Network::flush`].
+    pub fn take(&mut self, to: &mut [u8]) {
+        let Some(returned) = self.arrived.take() else { return };
+        self.input.copy_out(returned.buffer, HEAD as u64, to);
         self.input.give_to_write(returned.buffer);
         self.has_given[0] = true;
-        Ok(Some(frame))
     }
 
     /// Gives the card a frame to send at the next [`Network::flush`]. Returns false if it takes
@@ -95,9 +120,8 @@ impl<M: Memory> Network<M> {
             self.output.take()?;
         }
         let Some(buffer) = self.output.free_buffer() else { return Ok(false) };
-        let mut bytes = vec![0; HEAD];
-        bytes.extend(frame);
-        self.output.give_to_read(buffer, &bytes);
+        // Before it stands what stood there from the start: zeros.
+        self.output.give_to_read_from(buffer, HEAD as u64, frame);
         self.has_given[1] = true;
         Ok(true)
     }

@@ -5,19 +5,26 @@
 
 use crate::memory::{Memory, Shared};
 use crate::Fault;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::sync::atomic::{Ordering, fence};
 
-/// Number of buffers of a queue.
+/// Number of buffers of a queue whose device has no use for more.
 pub const SIZE: usize = 32;
+/// Largest number of buffers: the three parts of a queue fit into a page.
+pub const MAX_SIZE: usize = 128;
 /// Bytes of a page, which holds the three parts of a queue.
 const PAGE: u64 = 4096;
 /// The parts of a queue in its page: descriptors, what the driver gives, what the device gives
 /// back.
-const AVAILABLE: u64 = 16 * SIZE as u64;
-const USED: u64 = 2048;
+const AVAILABLE: u64 = 16 * MAX_SIZE as u64;
+const USED: u64 = AVAILABLE + 512;
 /// Flag of a descriptor: the device writes there.
 const DEVICE_WRITES: u64 = 2;
 /// Flag of what the driver gives: no interrupts for what is given back.
 const NO_INTERRUPT: u64 = 1;
+/// Flag of what the device gives back: it looks for buffers without being notified.
+const NO_NOTIFICATION: u64 = 1;
 
 /// A buffer that the device gave back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +40,7 @@ pub struct Queue<M> {
     shared: Shared<M>,
     buffer_size: u64,
     /// Buffers that the device has.
-    given: [bool; SIZE],
+    given: Vec<bool>,
     given_count: u16,
     /// Number of buffers given so far, and of those taken back, as the rings count.
     available: u16,
@@ -43,17 +50,18 @@ pub struct Queue<M> {
 }
 
 impl<M: Memory> Queue<M> {
-    /// Bytes of memory for a queue with buffers of this size.
-    pub const fn memory_size(buffer_size: u64) -> u64 {
-        PAGE + SIZE as u64 * buffer_size
+    /// Bytes of memory for a queue with so many buffers of this size.
+    pub const fn memory_size(count: usize, buffer_size: u64) -> u64 {
+        PAGE + count as u64 * buffer_size
     }
 
-    /// A queue in `shared`, and the addresses of its parts for the device.
-    pub fn new(shared: Shared<M>, buffer_size: u64) -> (Queue<M>, [u64; 3]) {
+    /// A queue of `count` buffers, a power of two that is at most [`MAX_SIZE`], in `shared`, and
+    /// the addresses of its parts for the device.
+    pub fn new(shared: Shared<M>, count: usize, buffer_size: u64) -> (Queue<M>, [u64; 3]) {
         let parts = [shared.address, shared.address + AVAILABLE, shared.address + USED];
         // A driver before this one may have left something there.
         [AVAILABLE, AVAILABLE + 2, USED, USED + 2].into_iter().for_each(|at| shared.memory.write(at, 2, 0));
-        let queue = Queue { shared, buffer_size, given: [false; SIZE], given_count: 0, available: 0, used: 0, number: 0, notify_at: 0 };
+        let queue = Queue { shared, buffer_size, given: vec![false; count.min(MAX_SIZE)], given_count: 0, available: 0, used: 0, number: 0, notify_at: 0 };
         (queue, parts)
     }
 
@@ -72,6 +80,21 @@ impl<M: Memory> Queue<M> {
         self.shared.memory.write(AVAILABLE, 2, NO_INTERRUPT);
     }
 
+    /// Asks the device for interrupts again. What it gave back before this call may have caused
+    /// none.
+    pub fn be_loud(&self) {
+        self.shared.memory.write(AVAILABLE, 2, 0);
+        // The device reads the flag after it has written its index, and we the other way round.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Returns true if the device has to be notified of buffers that it was given.
+    pub fn wants_notification(&self) -> bool {
+        // The device reads our index after it has written the flag, and we the other way round.
+        fence(Ordering::SeqCst);
+        self.shared.memory.read(USED, 2) & NO_NOTIFICATION == 0
+    }
+
     /// Returns the number of buffers that the device has.
     pub fn given_count(&self) -> usize {
         self.given_count.into()
@@ -79,7 +102,7 @@ impl<M: Memory> Queue<M> {
 
     /// Returns the number of buffers that the device does not have.
     pub fn free_count(&self) -> usize {
-        SIZE - self.given_count()
+        self.given.len() - self.given_count()
     }
 
     /// Returns a buffer that the device does not have.
@@ -109,13 +132,21 @@ impl<M: Memory> Queue<M> {
         self.give(buffer, bytes.len() as u64, 0);
     }
 
+    /// Gives the device a buffer to read, whose bytes from `offset` on are `bytes`, and before that
+    /// what stood there. `bytes` has at most so many as the buffer has room for.
+    pub fn give_to_read_from(&mut self, buffer: usize, offset: u64, bytes: &[u8]) {
+        let bytes = &bytes[..bytes.len().min(self.buffer_size.saturating_sub(offset) as usize)];
+        self.shared.memory.copy_in(self.buffer_at(buffer) + offset, bytes);
+        self.give(buffer, offset + bytes.len() as u64, 0);
+    }
+
     fn give(&mut self, buffer: usize, length: u64, flags: u64) {
         let memory = &self.shared.memory;
         let at = 16 * buffer as u64;
         memory.write(at, 8, self.shared.address + self.buffer_at(buffer));
         memory.write(at + 8, 4, length);
         memory.write(at + 12, 2, flags);
-        memory.write(AVAILABLE + 4 + 2 * (u64::from(self.available) % SIZE as u64), 2, buffer as u64);
+        memory.write(AVAILABLE + 4 + 2 * (u64::from(self.available) % self.given.len() as u64), 2, buffer as u64);
         self.available = self.available.wrapping_add(1);
         // The index comes last: all that the device reads of a buffer stands there by then, since
         // this processor's writes are seen in their order.
@@ -136,7 +167,7 @@ impl<M: Memory> Queue<M> {
         if self.returned_count()? == 0 {
             return Ok(None);
         }
-        let at = USED + 4 + 8 * (u64::from(self.used) % SIZE as u64);
+        let at = USED + 4 + 8 * (u64::from(self.used) % self.given.len() as u64);
         let (buffer, length) = (self.shared.memory.read(at, 4) as usize, self.shared.memory.read(at + 4, 4));
         if !self.given.get(buffer).is_some_and(|given| *given) {
             return Err(Fault("the device gave back a buffer that it did not have"));

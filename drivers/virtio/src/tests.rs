@@ -173,13 +173,48 @@ fn card() -> (Device, Network<FakeMemory>) {
     (device, card)
 }
 
+/// Takes the next frame.
+fn receive(card: &mut Network<FakeMemory>) -> Result<Option<Vec<u8>>, Fault> {
+    let Some(size) = card.next_size()? else { return Ok(None) };
+    let mut frame = vec![0; size];
+    card.take(&mut frame);
+    Ok(Some(frame))
+}
+
+#[test]
+fn a_card_that_looks_by_itself_is_not_notified() {
+    let (device, mut card) = card();
+    let count = |device: &Device| device.0.borrow().notified;
+    let before = count(&device);
+    device.scribble_ring(1, 0, 1);
+    assert_eq!(card.send(&[7; 60]), Ok(true));
+    card.flush();
+    assert_eq!(count(&device), before);
+    device.scribble_ring(1, 0, 0);
+    assert_eq!(card.send(&[8; 60]), Ok(true));
+    card.flush();
+    assert_eq!((count(&device), device.0.borrow().sent[0].len()), (before + 1, 2 * 72));
+}
+
+#[test]
+fn interrupts_come_again_when_all_frames_were_taken() {
+    let (device, mut card) = card();
+    assert!(device.arrive(&[0; 72]) && !device.is_quiet(0));
+    card.take_interrupt();
+    assert!(device.is_quiet(0) && receive(&mut card).unwrap().is_some() && device.is_quiet(0));
+    // One that comes before the card is asked for interrupts again is found.
+    assert!(device.arrive(&[0; 72]) && receive(&mut card).unwrap().is_some());
+    assert_eq!(receive(&mut card), Ok(None));
+    assert!(!device.is_quiet(0));
+}
+
 #[test]
 fn frames_come_and_go_whole() {
     let (device, mut card) = card();
-    assert_eq!(card.receive(), Ok(None));
+    assert_eq!(receive(&mut card), Ok(None));
     for number in 0..100u8 {
         assert!(device.arrive(&[&[0; 12][..], &[number; 60]].concat()));
-        assert_eq!(card.receive(), Ok(Some(vec![number; 60])));
+        assert_eq!(receive(&mut card), Ok(Some(vec![number; 60])));
         card.flush();
     }
     assert_eq!(card.send(&[7; 1514]), Ok(true));
@@ -196,9 +231,9 @@ fn frames_come_and_go_whole() {
 fn a_wire_that_takes_nothing_holds_frames_back() {
     let (device, mut card) = card();
     device.0.borrow_mut().is_slow = true;
-    let taken = (0..100).take_while(|_| card.send(&[7; 60]) == Ok(true)).count();
+    let taken = (0..200).take_while(|_| card.send(&[7; 60]) == Ok(true)).count();
     card.flush();
-    assert_eq!((taken, device.0.borrow().sent[0].len()), (32, 0));
+    assert_eq!((taken, device.0.borrow().sent[0].len()), (128, 0));
     device.0.borrow_mut().is_slow = false;
     card.flush();
     assert_eq!(card.send(&[7; 60]), Ok(false));
@@ -208,11 +243,11 @@ fn a_wire_that_takes_nothing_holds_frames_back() {
 fn a_card_that_breaks_the_rules_is_found_out() {
     let (device, mut card) = card();
     assert!(device.arrive(&[0; 20]));
-    assert!(card.receive().unwrap_err().0.contains("without addresses"));
-    for (at, byte) in [(2, 33), (3, 0xff)] {
+    assert!(receive(&mut card).unwrap_err().0.contains("without addresses"));
+    for (at, byte) in [(2, 129), (3, 0xff)] {
         let (device, mut card) = self::card();
         device.scribble_ring(0, at, byte);
-        assert!(card.receive().unwrap_err().0.contains("more buffers"));
+        assert!(receive(&mut card).unwrap_err().0.contains("more buffers"));
         device.scribble_ring(1, at, byte);
         assert!(card.send(&[7; 60]).unwrap_err().0.contains("more buffers"));
     }

@@ -3,7 +3,7 @@
 
 use crate::memory::Memory;
 use crate::pci::{Configuration, Function};
-use crate::queue::{Queue, SIZE};
+use crate::queue::Queue;
 use crate::{Fault, Shared};
 
 /// Kinds of structures that capabilities lead to.
@@ -137,11 +137,11 @@ impl<M: Memory> Transport<M> {
         if has_agreed { Ok(()) } else { Err(Fault("the device does not agree")) }
     }
 
-    /// Sets up a queue with buffers of `buffer_size` bytes in `memory`, of [`Queue::memory_size`]
-    /// bytes.
-    pub fn queue(&self, number: u16, memory: Shared<M>, buffer_size: u64) -> Result<Queue<M>, Fault> {
-        let (queue, parts) = Queue::new(memory, buffer_size);
-        let notify_at = self.announce(number, SIZE as u64, parts)?;
+    /// Sets up a queue with `count` buffers of `buffer_size` bytes in `memory`, of
+    /// [`Queue::memory_size`] bytes.
+    pub fn queue(&self, number: u16, memory: Shared<M>, (count, buffer_size): (usize, u64)) -> Result<Queue<M>, Fault> {
+        let (queue, parts) = Queue::new(memory, count, buffer_size);
+        let notify_at = self.announce(number, count as u64, parts)?;
         Ok(queue.notified_at(number, notify_at))
     }
 
@@ -173,8 +173,11 @@ impl<M: Memory> Transport<M> {
         self.write(register::STATUS, 1, FOUND | DRIVEN | AGREED | RUNNING);
     }
 
-    /// Tells the device that a queue has more buffers.
+    /// Tells the device that a queue has more buffers, unless it looks by itself.
     pub fn notify(&self, queue: &Queue<M>) {
+        if !queue.wants_notification() {
+            return;
+        }
         let (number, at) = queue.notification();
         self.notify_queue(number, at);
     }
@@ -184,9 +187,9 @@ impl<M: Memory> Transport<M> {
         self.registers.write(at, 2, number.into());
     }
 
-    /// Takes the interrupt: the device's line goes down.
-    pub fn take_interrupt(&self) {
-        self.registers.read(self.place(INTERRUPT).start, 1);
+    /// Takes the interrupt: the device's line goes down. Returns false if it was not this device's.
+    pub fn take_interrupt(&self) -> bool {
+        self.registers.read(self.place(INTERRUPT).start, 1) != 0
     }
 
     /// Reads a word of the device's own structure.

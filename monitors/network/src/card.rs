@@ -34,36 +34,40 @@ pub struct Card {
     clock: Clock,
     /// Frames may have come.
     is_called: bool,
+    /// Bytes of the largest frame.
+    largest: usize,
+    /// Frames as the card gives them.
+    bytes: Vec<u8>,
     /// Time at which something is due, though nobody calls.
     due: Option<u64>,
 }
 
 impl Card {
-    /// The protocols over a card.
-    pub fn new(card: OwnedReference, stack: Stack, clock: Clock) -> Card {
-        Card { card: Some(card), stack, clock, is_called: true, due: Some(0) }
+    /// The protocols over a card whose frames have at most `largest` bytes.
+    pub fn new(card: OwnedReference, stack: Stack, clock: Clock, largest: usize) -> Card {
+        Card { card: Some(card), stack, clock, is_called: true, largest, bytes: vec![0; MAX_BYTES as usize], due: Some(0) }
     }
 
     /// Takes the frames that have come.
     fn receive(&mut self, hub: &mut Hub<OwnedReference>) {
-        let mut bytes = vec![0; MAX_BYTES as usize];
         for _ in 0..MAX_ROUNDS {
             if !core::mem::take(&mut self.is_called) {
                 return;
             }
             let Some(card) = &self.card else { return };
-            let received = match nic::receive(card.handle(), MAX_BYTES, &mut bytes[..]) {
-                Ok(reply) => bytes.get(..reply.frames).unwrap_or_default(),
+            let received = match nic::receive(card.handle(), MAX_BYTES, &mut self.bytes[..]) {
+                Ok(reply) => self.bytes.get(..reply.frames).unwrap_or_default(),
                 Err(_) => {
                     self.card = None;
                     return;
                 }
             };
+            // What had no room comes with the next answer. If there was room, there is none more.
+            self.is_called = received.len() + 2 + self.largest > MAX_BYTES as usize;
             for frame in frames(received).flatten() {
                 FRAMES_IN.fetch_add(1, Ordering::Relaxed);
                 hub.count_traffic([1, frame.len() as u64, 0, 0]);
                 self.stack.arrive(hub, frame);
-                self.is_called = true;
             }
         }
     }

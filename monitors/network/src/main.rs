@@ -123,7 +123,8 @@ fn start_server(options: &Options<'_>, arguments: &Arguments) -> Result<OwnedRef
     let facts = nic::facts(card.handle()).map_err(failed("ask the network card"))?;
     let clock = Clock::find().map_err(failed("find the clock"))?;
     let [a, b, c, d, e, f, ..] = facts.address.to_le_bytes();
-    let packet = facts.frame.clamp(MIN_FRAME, MAX_FRAME) - HEAD;
+    let largest = facts.frame.clamp(MIN_FRAME, MAX_FRAME);
+    let packet = largest - HEAD;
     let way = Interface { address: options.address, prefix: options.prefix, gateway: options.gateway, card: [a, b, c, d, e, f], packet };
     let [a, b, c, d, e, f, g, h, ..] = search::random(arguments, 1);
     let stack = Stack::new(&way, options.connections, u64::from_le_bytes([a, b, c, d, e, f, g, h]), clock.now());
@@ -134,7 +135,7 @@ fn start_server(options: &Options<'_>, arguments: &Arguments) -> Result<OwnedRef
     }
     let (reference, called) = (service.reference().map_err(failed("make the server"))?, service.beside().map_err(failed("make the server"))?);
     nic::watch(card.handle(), 1, called.handle()).map_err(failed("watch the network card"))?;
-    *SERVER.lock() = Some((service, Card::new(card, stack, clock)));
+    *SERVER.lock() = Some((service, Card::new(card, stack, clock, largest as usize)));
     let handle = thread::spawn(serve, 0).map_err(failed("make a thread"))?;
     attending::count(&handle);
     core::mem::forget(handle);

@@ -5,8 +5,9 @@ use crate::bus;
 use crate::device_memory::DeviceMemory;
 use alloc::vec::Vec;
 use nacre_abi::environment::INTERRUPTS;
+use nacre_abi::message::MAX_BYTES;
 use nacre_proto::Errno;
-use nacre_proto::nic::{add_frame, frames};
+use nacre_proto::nic::frames;
 use nacre_sys::{OwnedReference, Port, Reference, io, ipc};
 use nacre_virtio::{Fault, MAX_FRAME, Network};
 
@@ -23,8 +24,8 @@ pub struct NetworkCard {
     fault: Option<Fault>,
     /// Port that is told that frames have come, and with which bits.
     watcher: Option<(OwnedReference, u64)>,
-    /// A frame that did not fit into the last answer.
-    left: Option<Vec<u8>>,
+    /// The last answer.
+    answer: Vec<u8>,
 }
 
 impl NetworkCard {
@@ -72,12 +73,14 @@ impl NetworkCard {
 
     /// Does what is due after an interrupt of the card's line.
     pub fn interrupted(&mut self) {
-        let Some(device) = &self.device else { return };
-        device.take_interrupt();
+        let Some(device) = &mut self.device else { return };
+        let is_own = device.take_interrupt();
         if let Some(line) = self.own_line {
             let _ = io::interrupt_acknowledge(LINES, line);
         }
-        self.tell();
+        if is_own {
+            self.tell();
+        }
     }
 
     /// Returns the card's address, as `nic.facts` does.
@@ -105,27 +108,15 @@ impl NetworkCard {
     }
 
     /// Takes the frames that have come, as far as they fit into `size` bytes.
-    pub fn receive(&mut self, size: usize) -> Result<Vec<u8>, Errno> {
-        let mut bytes = Vec::new();
-        loop {
-            let frame = match self.left.take() {
-                Some(frame) => frame,
-                None => match self.device.as_mut().ok_or(Errno::EIO)?.receive() {
-                    Ok(Some(frame)) => frame,
-                    Ok(None) => break,
-                    Err(fault) => return Err(self.give_up(fault)),
-                },
-            };
-            if bytes.len() + 2 + frame.len() > size {
-                self.left = Some(frame);
-                break;
-            }
-            add_frame(&mut bytes, &frame);
+    pub fn receive(&mut self, size: usize) -> Result<&[u8], Errno> {
+        let device = self.device.as_mut().ok_or(Errno::EIO)?;
+        self.answer.resize(MAX_BYTES as usize, 0);
+        let filled = fill(device, &mut self.answer[..size.min(MAX_BYTES as usize)]);
+        device.flush();
+        match filled {
+            Ok(count) => Ok(&self.answer[..count]),
+            Err(fault) => Err(self.give_up(fault)),
         }
-        if let Some(device) = &mut self.device {
-            device.flush();
-        }
-        Ok(bytes)
     }
 
     /// Names who is told from now on.
@@ -134,4 +125,17 @@ impl NetworkCard {
         // What has come already is told of, too.
         self.tell();
     }
+}
+
+/// Takes the frames that have come, each behind its length; how many bytes they have.
+fn fill(device: &mut Network<DeviceMemory>, to: &mut [u8]) -> Result<usize, Fault> {
+    let mut count = 0;
+    while let Some(length) = device.next_size()? {
+        let (Some(place), Ok(word)) = (to.get_mut(count..count + 2 + length), u16::try_from(length)) else { break };
+        let (head, frame) = place.split_at_mut(2);
+        head.copy_from_slice(&word.to_le_bytes());
+        device.take(frame);
+        count += place.len();
+    }
+    Ok(count)
 }

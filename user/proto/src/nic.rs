@@ -12,10 +12,11 @@ crate::protocol! {
     /// Sends frames, and returns how many of them the card has taken, from the first one on; the
     /// others can be sent again. `EINVAL`: a length is wrong. `EIO`: the card broke down.
     2 send(; bytes frames: Data) -> (count: Number);
-    /// Takes the frames that have come, at most `size` bytes. `EIO`: the card broke down.
+    /// Takes the frames that have come, at most `size` bytes. If one more of the largest size would
+    /// have had room, there was none more. `EIO`: the card broke down.
     3 receive(size: Number) -> (; bytes frames: Data);
-    /// Has the port notified with these bits whenever frames come, from now on, in place of the
-    /// port that was named before.
+    /// Has the port notified with these bits when frames come, from now on, in place of the port
+    /// that was named before. It is notified again only after all frames have been taken.
     4 watch(bits: Hex; references port: Kept(Port)) -> ();
 }
 

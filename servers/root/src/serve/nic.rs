@@ -19,7 +19,7 @@ impl Server for Root {
 
     fn receive(&mut self, request: &mut Request<'_>, size: u64) -> HandlerResult<receive::Output> {
         let frames = self.card.receive(size.min(MAX_BYTES) as usize)?;
-        request.put(&frames);
+        request.put(frames);
         receive::Output::default().now()
     }
 
