@@ -48,27 +48,25 @@ impl Card {
         Card { card: Some(card), stack, clock, is_called: true, largest, bytes: vec![0; MAX_BYTES as usize], due: Some(0) }
     }
 
-    /// Takes the frames that have come.
+    /// Takes frames that have come, if the card has called.
     fn receive(&mut self, hub: &mut Hub<OwnedReference>) {
-        for _ in 0..MAX_ROUNDS {
-            if !core::mem::take(&mut self.is_called) {
+        if !core::mem::take(&mut self.is_called) {
+            return;
+        }
+        let Some(card) = &self.card else { return };
+        let received = match nic::receive(card.handle(), MAX_BYTES, &mut self.bytes[..]) {
+            Ok(reply) => self.bytes.get(..reply.frames).unwrap_or_default(),
+            Err(_) => {
+                self.card = None;
                 return;
             }
-            let Some(card) = &self.card else { return };
-            let received = match nic::receive(card.handle(), MAX_BYTES, &mut self.bytes[..]) {
-                Ok(reply) => self.bytes.get(..reply.frames).unwrap_or_default(),
-                Err(_) => {
-                    self.card = None;
-                    return;
-                }
-            };
-            // What had no room comes with the next answer. If there was room, there is none more.
-            self.is_called = received.len() + 2 + self.largest > MAX_BYTES as usize;
-            for frame in frames(received).flatten() {
-                FRAMES_IN.fetch_add(1, Ordering::Relaxed);
-                hub.count_traffic([1, frame.len() as u64, 0, 0]);
-                self.stack.arrive(hub, frame);
-            }
+        };
+        // What had no room comes with the next answer. If there was room, there is none more.
+        self.is_called = received.len() + 2 + self.largest > MAX_BYTES as usize;
+        for frame in frames(received).flatten() {
+            FRAMES_IN.fetch_add(1, Ordering::Relaxed);
+            hub.count_traffic([1, frame.len() as u64, 0, 0]);
+            self.stack.arrive(hub, frame);
         }
     }
 
@@ -128,9 +126,15 @@ impl InnerEnds for Card {
             return;
         }
         self.stack.set_room(nacre_rt::heap::has_room(ROOM));
-        self.receive(hub);
-        self.stack.turn(hub, touched, now);
-        self.send(hub);
+        // The other side goes on as soon as it is answered: that is not left for the end.
+        for round in 0..MAX_ROUNDS {
+            self.receive(hub);
+            self.stack.turn(hub, if round == 0 { touched } else { &BTreeSet::new() }, now);
+            self.send(hub);
+            if !self.is_called {
+                break;
+            }
+        }
         let has_more = self.is_called || self.stack.has_arrived();
         self.due = if has_more { Some(now) } else { self.stack.patience(now).map(|due| now.saturating_add(due)) };
         CONNECTIONS.store(self.stack.connections() as u64, Ordering::Relaxed);

@@ -147,6 +147,8 @@ pub struct Hub<R> {
     touched: BTreeSet<u64>,
     /// Sockets of datagrams.
     datagrams: BTreeSet<u64>,
+    /// Sockets of datagrams at which somebody may wait to send.
+    held_senders: BTreeSet<u64>,
     terminals: BTreeMap<u64, pseudo_terminal::Pair>,
     mailboxes: open_queues::Mailboxes<R>,
     told: Vec<(u64, u64)>,
@@ -171,6 +173,7 @@ impl<R> Default for Hub<R> {
             fifos: BTreeMap::new(),
             touched: BTreeSet::new(),
             datagrams: BTreeSet::new(),
+            held_senders: BTreeSet::new(),
             terminals: BTreeMap::new(),
             mailboxes: open_queues::Mailboxes::default(),
             told: Vec::new(),
@@ -393,6 +396,7 @@ impl<R> Hub<R> {
         if let Some(error) = end.error.take_if(|_| queue.has_messages || !queue.has_some()) {
             return Err(error);
         }
+        let was_full = is_connectionless && sockets::is_full(queue);
         let (account, before) = (queue.account, queue.load());
         let received = queue.take(wish);
         let is_over = queue.is_ended || queue.is_deaf || !is_connectionless && queue.writers.is_empty();
@@ -406,7 +410,7 @@ impl<R> Hub<R> {
                 self.note_called(incoming);
                 self.name_sender(key, &mut received);
                 if is_connectionless {
-                    self.touch_senders();
+                    self.touch_senders(was_full);
                 }
                 Ok(Some(received))
             }
@@ -425,6 +429,8 @@ impl<R> Hub<R> {
         }
         self.reset_peer(&end);
         let is_datagrams = self.datagrams.remove(&key);
+        self.held_senders.remove(&key);
+        let was_full = is_datagrams && end.incoming.and_then(|queue| self.queues.get(&queue)).is_some_and(sockets::is_full);
         if self.names.get(&end.key) == Some(&key) {
             self.names.remove(&end.key);
         }
@@ -436,8 +442,8 @@ impl<R> Hub<R> {
             self.leave(queue, key, end.fifo.as_deref());
         }
         if is_datagrams {
-            // Who sends datagrams here learns that nobody is there.
-            self.touch_senders();
+            // Who waits to send datagrams here learns that nobody is there.
+            self.touch_senders(was_full);
         }
     }
 

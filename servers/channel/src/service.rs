@@ -117,6 +117,10 @@ impl EndRequest {
             _ => (0, 0),
         }
     }
+
+    fn is_send(&self) -> bool {
+        matches!(self, EndRequest::Send { .. })
+    }
 }
 
 /// Somebody who wants to be told when there may be an event.
@@ -434,7 +438,7 @@ impl Service {
             match self.attempt(key, &mut waiter.doing) {
                 Ok(None) if waiter.dont_wait && !self.hub.is_locked(key) => drop(server::refuse(waiter.reply, Errno::EAGAIN)),
                 Ok(None) => {
-                    self.hub.hold(key, waiter.doing.load());
+                    self.hub.hold(key, waiter.doing.load(), waiter.doing.is_send());
                     kept.push_back(waiter);
                 }
                 Ok(Some(done)) => self.answer_later(key, waiter, done),

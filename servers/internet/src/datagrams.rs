@@ -1,7 +1,7 @@
 //! UDP: a socket of the protocols for each port at which an end has sent or is found.
 
 use crate::stack::{endpoint, parts};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use nacre_channel::hub::Hub;
 use nacre_channel::hub::outside::Datagram;
@@ -18,11 +18,18 @@ const MAX_PORTS: usize = 64;
 #[derive(Debug, Default)]
 pub struct Datagrams {
     ports: BTreeMap<u16, Port>,
+    /// Ports at which something may have come or gone.
+    due: BTreeSet<u16>,
     /// Number of uses so far.
     uses: u64,
+    /// Turns since all ports were looked at.
+    turns: u32,
     /// Set if there is no memory for one more.
     pub is_short: bool,
 }
+
+/// Turns after which all ports are looked at.
+const MAX_TURNS: u32 = 256;
 
 /// A port.
 #[derive(Debug)]
@@ -41,6 +48,7 @@ impl Datagrams {
     /// used for the longest time goes, with what has not been sent.
     pub fn expect(&mut self, sockets: &mut SocketSet<'static>, port: u16) {
         self.uses += 1;
+        self.due.insert(port);
         if let Some(known) = self.ports.get_mut(&port) {
             known.used = self.uses;
             return;
@@ -49,7 +57,14 @@ impl Datagrams {
             && let Some(oldest) = self.ports.iter().min_by_key(|(_, known)| known.used).map(|(port, _)| *port)
             && let Some(gone) = self.ports.remove(&oldest)
         {
-            sockets.remove(gone.handle);
+            let socket = sockets.get_mut::<Socket<'_>>(gone.handle);
+            socket.close();
+            if socket.bind(port).is_ok() {
+                self.ports.insert(port, Port { handle: gone.handle, used: self.uses });
+            } else {
+                sockets.remove(gone.handle);
+            }
+            return;
         }
         if self.is_short {
             return;
@@ -70,7 +85,13 @@ impl Datagrams {
 
     /// Brings what has come to the ends. Ports at which no end is any more are given up.
     pub fn settle<R>(&mut self, sockets: &mut SocketSet<'static>, hub: &mut Hub<R>) {
+        let due = core::mem::take(&mut self.due);
+        let is_all = self.turns >= MAX_TURNS;
+        self.turns = if is_all { 0 } else { self.turns + 1 };
         self.ports.retain(|port, known| {
+            if !is_all && !due.contains(port) {
+                return true;
+            }
             let socket = sockets.get_mut::<Socket<'_>>(known.handle);
             while let Ok((data, from)) = socket.recv() {
                 hub.deliver(*port, parts(from.endpoint), data);
@@ -81,5 +102,15 @@ impl Datagrams {
             }
             stays
         });
+    }
+
+    /// Gives a port up at which no end is any more, unless something is still to be sent there.
+    pub fn forget(&mut self, sockets: &mut SocketSet<'static>, port: u16) {
+        if let Some(known) = self.ports.get(&port)
+            && sockets.get::<Socket<'_>>(known.handle).send_queue() == 0
+        {
+            sockets.remove(known.handle);
+            self.ports.remove(&port);
+        }
     }
 }

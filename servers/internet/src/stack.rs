@@ -64,6 +64,8 @@ impl Stack {
             }
             Some(Purpose::TooEarly | Purpose::Nobody) => return,
             Some(Purpose::Datagram { port }) if hub.takes_datagrams(port) => self.datagrams.expect(&mut self.sockets, port),
+            // Without a socket the protocols answer that nobody is there.
+            Some(Purpose::Datagram { port }) => self.datagrams.forget(&mut self.sockets, port),
             Some(Purpose::Message) if hub.hears_messages() && !self.datagrams.is_short => self.messages.expect(&mut self.sockets),
             _ => {}
         }

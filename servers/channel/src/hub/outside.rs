@@ -80,6 +80,8 @@ pub(super) struct Outside {
     wanted: VecDeque<u64>,
     datagrams: VecDeque<Datagram>,
     bytes: usize,
+    /// There was no room for more of them since the last one was taken.
+    was_full: bool,
     /// Packets and bytes that came, and that went.
     traffic: [u64; 4],
 }
@@ -342,10 +344,12 @@ impl<R> Hub<R> {
 
     /// The next datagram that is to go out.
     pub fn next_datagram(&mut self) -> Option<Datagram> {
+        self.outside.was_full |= !self.has_room_outside();
         let datagram = self.outside.datagrams.pop_front()?;
         self.outside.bytes -= datagram.data.len();
         if self.outside.datagrams.is_empty() {
-            self.touch_senders();
+            let was_full = core::mem::take(&mut self.outside.was_full);
+            self.touch_senders(was_full);
         }
         Some(datagram)
     }

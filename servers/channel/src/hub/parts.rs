@@ -36,7 +36,7 @@ impl<R> Hub<R> {
         parts.control.extend(&sending.control);
         let added = references.len();
         parts.references.extend(references);
-        self.hold(key, (sending.data.len(), added));
+        self.hold(key, (sending.data.len(), added), false);
         Ok(sending.data.len())
     }
 
@@ -58,9 +58,13 @@ impl<R> Hub<R> {
         self.loads.check(self.end(key)?.account(), (self.bytes, self.references), load)
     }
 
-    /// Counts bytes and references of an end that are kept outside of queues.
-    pub fn hold(&mut self, key: u64, load: (usize, usize)) {
+    /// Counts bytes and references of an end that are kept outside of queues. `waits_to_send`: it
+    /// is touched when there may be room for a datagram.
+    pub fn hold(&mut self, key: u64, load: (usize, usize), waits_to_send: bool) {
         self.count(self.ends.get(&key).map_or(0, |end| end.account()), (0, 0), load);
+        if waits_to_send && self.datagrams.contains(&key) {
+            self.held_senders.insert(key);
+        }
     }
 
     /// Takes back what [`Hub::hold`] counted, before the end goes.

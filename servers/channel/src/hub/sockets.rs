@@ -230,9 +230,11 @@ impl<R> Hub<R> {
         self.touched.extend(plain);
     }
 
-    /// Makes all ends that wait to send a datagram look again.
-    pub(super) fn touch_senders(&mut self) {
-        self.touched.extend(&self.datagrams);
+    /// Makes ends that wait to send a datagram look again; all ends that send datagrams, if a poll
+    /// may have found no room at one.
+    pub(super) fn touch_senders(&mut self, was_full: bool) {
+        let held = core::mem::take(&mut self.held_senders);
+        self.touched.extend(if was_full { &self.datagrams } else { &held });
     }
 
     /// Ends reading (0), writing (1), or both (2).
@@ -323,4 +325,10 @@ impl<R> Hub<R> {
     pub fn peer_credentials(&self, key: u64) -> Result<[u64; 3], Errno> {
         self.end(key)?.peer_credentials.ok_or(Errno::ENOTCONN)
     }
+}
+
+/// Returns true if a poll finds no room in a queue of datagrams, at least at some of the ends that
+/// send there.
+pub(super) fn is_full<R>(queue: &Queue<R>) -> bool {
+    !queue.is_writable() || queue.count() >= super::DATAGRAMS
 }

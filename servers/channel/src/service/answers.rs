@@ -79,11 +79,11 @@ impl Service {
     }
 
     fn wait(&mut self, request: &mut Request<'_>, key: u64, (doing, dont_wait): (EndRequest, bool)) -> Result<(), Errno> {
+        self.hub.check_load(key, doing.load())?;
         let place = self.places.get_mut(&key).ok_or(Errno::EBADF)?;
-        let load = doing.load();
-        self.hub.check_load(key, load)?;
-        place.waiters.push_back(Waiter { doing, reply: request.detach()?, dont_wait });
-        self.hub.hold(key, load);
+        let (reply, load, is_send) = (request.detach()?, doing.load(), doing.is_send());
+        place.waiters.push_back(Waiter { doing, reply, dont_wait });
+        self.hub.hold(key, load, is_send);
         Ok(())
     }
 
