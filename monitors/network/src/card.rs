@@ -127,10 +127,12 @@ impl InnerEnds for Card {
         }
         self.stack.set_room(nacre_rt::heap::has_room(ROOM));
         // The other side goes on as soon as it is answered: that is not left for the end.
-        for round in 0..MAX_ROUNDS {
+        let (mut touched, nobody) = (touched, BTreeSet::new());
+        for _ in 0..MAX_ROUNDS {
             self.receive(hub);
-            self.stack.turn(hub, if round == 0 { touched } else { &BTreeSet::new() }, now);
+            self.stack.turn(hub, touched, now);
             self.send(hub);
+            touched = &nobody;
             if !self.is_called {
                 break;
             }

@@ -15,6 +15,8 @@ pub enum Purpose {
         /// The other side asks for a connection.
         asks: bool,
     },
+    /// A machine on the wire tells its address.
+    Neighbour,
     /// Absence of one: it says that it comes from this machine, or from nobody.
     Nobody,
     /// Bytes that come with the question for a connection: nobody has said yet how many may come,
@@ -32,8 +34,10 @@ pub enum Purpose {
 /// Returns what a frame is for, if it is for the machine with this address.
 pub fn purpose(frame: &[u8], own: [u8; 4]) -> Option<Purpose> {
     let frame = EthernetFrame::new_checked(frame).ok()?;
-    if frame.ethertype() != EthernetProtocol::Ipv4 {
-        return None;
+    match frame.ethertype() {
+        EthernetProtocol::Ipv4 => {}
+        EthernetProtocol::Arp => return Some(Purpose::Neighbour),
+        _ => return None,
     }
     let packet = Ipv4Packet::new_checked(frame.payload()).ok()?;
     let from = packet.src_addr().octets();

@@ -1,5 +1,6 @@
 //! Frames between the protocols and the network card, in both directions.
 
+use crate::streams::Sides;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -14,7 +15,8 @@ const MAX_FRAMES: usize = 256;
 pub struct Card {
     /// Bytes of the largest frame.
     largest: usize,
-    arrived: VecDeque<Vec<u8>>,
+    /// Frames that have come, each with the connection that it is of, if it is of one.
+    arrived: VecDeque<(Option<Sides>, Vec<u8>)>,
     leaving: VecDeque<Vec<u8>>,
 }
 
@@ -24,11 +26,22 @@ impl Card {
         Card { largest, arrived: VecDeque::new(), leaving: VecDeque::new() }
     }
 
-    /// Adds a frame that has come.
-    pub fn arrive(&mut self, frame: &[u8]) {
+    /// Adds a frame that has come, of a connection or of none.
+    pub fn arrive(&mut self, frame: &[u8], connection: Option<Sides>) {
         if self.arrived.len() < MAX_FRAMES {
-            self.arrived.push_back(frame.to_vec());
+            self.arrived.push_back((connection, frame.to_vec()));
         }
+    }
+
+    /// Returns true if no frame can be added to those that are to be sent.
+    pub fn is_full(&self) -> bool {
+        self.leaving.len() >= MAX_FRAMES
+    }
+
+    /// Returns the connection that the next frame is of; `None`: there is no frame, or no room for
+    /// what it may bring about.
+    pub fn next_is_of(&self) -> Option<Option<Sides>> {
+        self.arrived.front().map(|(connection, _)| *connection).filter(|_| !self.is_full())
     }
 
     /// Returns true if frames have come that nobody has taken.
@@ -68,15 +81,15 @@ impl Device for Card {
     type TxToken<'a> = Leaving<'a>;
 
     fn receive(&mut self, _: Instant) -> Option<(Arrived, Leaving<'_>)> {
-        if self.leaving.len() >= MAX_FRAMES {
+        if self.is_full() {
             return None;
         }
-        let frame = self.arrived.pop_front()?;
+        let (_, frame) = self.arrived.pop_front()?;
         Some((Arrived(frame), Leaving(&mut self.leaving)))
     }
 
     fn transmit(&mut self, _: Instant) -> Option<Leaving<'_>> {
-        (self.leaving.len() < MAX_FRAMES).then(|| Leaving(&mut self.leaving))
+        (!self.is_full()).then(|| Leaving(&mut self.leaving))
     }
 
     fn capabilities(&self) -> DeviceCapabilities {

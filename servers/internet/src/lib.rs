@@ -7,6 +7,7 @@ extern crate alloc;
 mod arrivals;
 mod card;
 mod datagrams;
+mod lane;
 mod messages;
 mod stack;
 mod streams;

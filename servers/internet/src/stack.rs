@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use nacre_channel::hub::Hub;
 use nacre_channel::hub::outside::Interface as Way;
 use nacre_proto::flags::SOCK_DGRAM;
-use smoltcp::iface::{Config, Interface, SocketSet};
+use smoltcp::iface::{Config, Interface, PollResult, SocketSet};
 use smoltcp::time::Instant;
 use smoltcp::wire::{EthernetAddress, HardwareAddress, IpAddress, IpCidr, IpEndpoint, Ipv4Address};
 
@@ -55,13 +55,15 @@ impl Stack {
 
     /// Takes a frame that has come from the wire.
     pub fn arrive<R>(&mut self, hub: &Hub<R>, frame: &[u8]) {
+        let mut connection = None;
         match purpose(frame, self.own) {
             Some(Purpose::Segment { from, port, asks }) => {
-                self.streams.heard(from, port);
+                connection = Some((from.0, from.1, port));
                 if asks && !self.streams.expect(&mut self.sockets, hub, from, port) {
                     return;
                 }
             }
+            Some(Purpose::Neighbour) => self.streams.found_neighbour(),
             Some(Purpose::TooEarly | Purpose::Nobody) => return,
             Some(Purpose::Datagram { port }) if hub.takes_datagrams(port) => self.datagrams.expect(&mut self.sockets, port),
             // Without a socket the protocols answer that nobody is there.
@@ -69,7 +71,7 @@ impl Stack {
             Some(Purpose::Message) if hub.hears_messages() && !self.datagrams.is_short => self.messages.expect(&mut self.sockets),
             _ => {}
         }
-        self.card.arrive(frame);
+        self.card.arrive(frame, connection);
     }
 
     /// Returns true if frames have come that the protocols have not taken yet.
@@ -85,14 +87,14 @@ impl Stack {
     /// Does all that is due: frames that have come, what the ends have to send, what time brings.
     /// `touched` are ends of which something may have changed.
     pub fn turn<R>(&mut self, hub: &mut Hub<R>, touched: &BTreeSet<u64>, now: u64) {
-        self.poll(now);
+        self.take(now);
         self.streams.touched(touched);
         self.streams.begin(&mut self.interface, &mut self.sockets, hub, now);
         self.streams.settle(&mut self.sockets, hub, now);
         self.send_datagrams(hub);
         self.datagrams.settle(&mut self.sockets, hub);
         self.messages.settle(&mut self.sockets, hub);
-        self.poll(now);
+        self.send(now);
     }
 
     /// Takes the datagrams that ends send.
@@ -107,12 +109,21 @@ impl Stack {
         }
     }
 
-    /// Lets the protocols do what is due. One call sends one part of a datagram in parts.
-    fn poll(&mut self, now: u64) {
-        let now = instant(now);
+    /// Gives the protocols the frames that have come.
+    fn take(&mut self, now: u64) {
+        self.interface.poll_maintenance(instant(now));
+        while let Some(connection) = self.card.next_is_of() {
+            let own = connection.and_then(|sides| self.streams.heard(&sides));
+            self.interface.poll_ingress_single(instant(now), &mut self.card, own.unwrap_or(&mut self.sockets));
+        }
+    }
+
+    /// Lets the protocols send what is to go. One call sends one part of a datagram in parts.
+    fn send(&mut self, now: u64) {
+        self.streams.send(&mut self.interface, &mut self.card, now);
         for _ in 0..MAX_PARTS {
             let before = self.card.leaving().len();
-            self.interface.poll(now, &mut self.card, &mut self.sockets);
+            while self.interface.poll_egress(instant(now), &mut self.card, &mut self.sockets) == PollResult::SocketStateChanged {}
             if self.card.leaving().len() == before {
                 return;
             }
@@ -125,7 +136,8 @@ impl Stack {
         let delay = self.interface.poll_delay(instant(now), &self.sockets).map(|delay| delay.total_micros().saturating_mul(1000));
         // While there are connections all are looked at once a second.
         let look = (self.connections() > 0).then_some(SECOND);
-        delay.into_iter().chain(look).min()
+        let deadline = self.streams.deadline().map(|at| at.saturating_sub(now));
+        delay.into_iter().chain(look).chain(deadline).min()
     }
 
     /// Says whether there is memory for one more connection.
@@ -139,7 +151,7 @@ impl Stack {
     }
 }
 
-fn instant(nanoseconds: u64) -> Instant {
+pub(crate) fn instant(nanoseconds: u64) -> Instant {
     Instant::from_micros((nanoseconds / 1000) as i64)
 }
 

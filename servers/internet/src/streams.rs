@@ -1,6 +1,8 @@
 //! TCP: connections that an end has asked for, those that somebody outside asks for, and those that
 //! stand, each between a socket of the protocols and an inner end of the hub.
 
+use crate::card::Card;
+use crate::lane::Lane;
 use crate::stack::{endpoint, parts};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
@@ -10,6 +12,7 @@ use nacre_channel::hub::{Hub, Sending};
 use nacre_channel::queue::ReceiveRequest;
 use nacre_proto::Errno;
 use smoltcp::iface::{Interface, SocketHandle, SocketSet};
+use smoltcp::socket::Socket as Any;
 use smoltcp::socket::tcp::{ConnectError, Socket, SocketBuffer, State};
 use smoltcp::time::Duration;
 
@@ -30,12 +33,11 @@ const ACK_DELAY: Duration = Duration::from_millis(5);
 const PIECE: usize = 16 << 10;
 
 /// Both sides of a connection: address and port of the other, and our port.
-type Sides = ([u8; 4], u16, u16);
+pub type Sides = ([u8; 4], u16, u16);
 
 /// A connection that stands.
 #[derive(Debug)]
 struct Stream {
-    handle: SocketHandle,
     sides: Sides,
     /// Set when nothing more comes from the end.
     has_all: bool,
@@ -46,8 +48,8 @@ struct Stream {
 }
 
 impl Stream {
-    fn new(handle: SocketHandle, sides: Sides) -> Stream {
-        Stream { handle, sides, has_all: false, has_told: false, closed: None }
+    fn new(sides: Sides) -> Stream {
+        Stream { sides, has_all: false, has_told: false, closed: None }
     }
 }
 
@@ -69,10 +71,15 @@ pub struct Streams {
     /// Connections that are asked for from outside, with our port.
     asked: Vec<(SocketHandle, u16)>,
     /// Connections that stand, by the inner end.
-    standing: BTreeMap<u64, Stream>,
+    standing: BTreeMap<u64, (Lane, Stream)>,
     by_sides: BTreeMap<Sides, u64>,
-    /// Inner ends at which something may be due.
+    /// Inner ends at which something may be due, and those whose sockets may have to send.
     due: BTreeSet<u64>,
+    sending: BTreeSet<u64>,
+    /// First of those in their order whose turn it is.
+    first: u64,
+    /// Deadlines of sockets of connections that stand, with the inner end.
+    deadlines: BTreeSet<(u64, u64)>,
     /// Time at which all were looked at.
     swept: u64,
     /// Sockets without an end, which the other side still has.
@@ -98,6 +105,9 @@ impl Streams {
             standing: BTreeMap::new(),
             by_sides: BTreeMap::new(),
             due: BTreeSet::new(),
+            sending: BTreeSet::new(),
+            first: 0,
+            deadlines: BTreeSet::new(),
             swept: 0,
             left: Vec::new(),
         }
@@ -108,9 +118,44 @@ impl Streams {
         self.asking.len() + self.asked.len() + self.standing.len() + self.left.len()
     }
 
-    /// Notes that a frame of a connection has come.
-    pub fn heard(&mut self, (address, from): ([u8; 4], u16), port: u16) {
-        self.due.extend(self.by_sides.get(&(address, from, port)));
+    /// Notes that a machine on the wire has told its address: sockets may wait for that.
+    pub fn found_neighbour(&mut self) {
+        self.due.extend(self.deadlines.iter().map(|(_, inner)| inner));
+    }
+
+    /// Notes that a frame of a connection has come. Returns the set with its socket, if it stands.
+    pub fn heard(&mut self, sides: &Sides) -> Option<&mut SocketSet<'static>> {
+        let inner = *self.by_sides.get(sides)?;
+        self.due.insert(inner);
+        self.standing.get_mut(&inner).map(|(lane, _)| &mut lane.sockets)
+    }
+
+    /// Returns the time at which a connection that stands has something to do.
+    pub fn deadline(&self) -> Option<u64> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// Sends what connections have to send at which something was due, or whose time has come. If
+    /// the card has no room, the next call begins with those that have not had their turn.
+    pub fn send(&mut self, interface: &mut Interface, card: &mut Card, now: u64) {
+        let late = self.deadlines.iter().take_while(|(at, _)| *at <= now).map(|(_, inner)| *inner);
+        self.sending.extend(late);
+        let first = self.sending.split_off(&self.first);
+        let last = core::mem::take(&mut self.sending);
+        for inner in first.into_iter().chain(last) {
+            if card.is_full() {
+                self.first = if self.sending.is_empty() { inner } else { self.first };
+                self.sending.insert(inner);
+                continue;
+            }
+            let Some((lane, _)) = self.standing.get_mut(&inner) else { continue };
+            let before = lane.deadline;
+            lane.send(interface, card, now);
+            self.deadlines.extend(lane.deadline.map(|at| (at, inner)));
+            if let Some(at) = before.filter(|_| before != lane.deadline) {
+                self.deadlines.remove(&(at, inner));
+            }
+        }
     }
 
     /// Notes that something may have changed at ends.
@@ -171,13 +216,28 @@ impl Streams {
         }
     }
 
-    fn stand(&mut self, socket: &mut Socket<'_>, inner: u64, handle: SocketHandle) {
+    /// A connection stands: its socket leaves the others.
+    fn stand(&mut self, sockets: &mut SocketSet<'static>, inner: u64, handle: SocketHandle) {
+        let Any::Tcp(mut socket) = sockets.remove(handle) else { return };
         socket.set_timeout(None);
         let (Some((address, from)), Some(own)) = (socket.remote_endpoint().map(parts), socket.local_endpoint()) else { return };
         let sides = (address, from, own.port);
-        self.standing.insert(inner, Stream::new(handle, sides));
+        self.standing.insert(inner, (Lane::new(socket), Stream::new(sides)));
         self.by_sides.insert(sides, inner);
         self.due.insert(inner);
+    }
+
+    /// The inner end of a connection has gone: its socket joins those that the other side still
+    /// has.
+    fn leave(&mut self, sockets: &mut SocketSet<'static>, inner: u64) {
+        let Some((lane, stream)) = self.standing.remove(&inner) else { return };
+        self.by_sides.remove(&stream.sides);
+        if let Some(at) = lane.deadline {
+            self.deadlines.remove(&(at, inner));
+        }
+        if let Any::Tcp(socket) = lane.into_socket() {
+            self.left.push(sockets.add(socket));
+        }
     }
 
     /// Does what is due.
@@ -190,11 +250,11 @@ impl Streams {
             self.sweep(sockets);
         }
         for inner in core::mem::take(&mut self.due) {
-            let Some(stream) = self.standing.get_mut(&inner) else { continue };
-            if !stream.settle(sockets.get_mut(stream.handle), inner, hub, now) {
-                self.by_sides.remove(&stream.sides);
-                self.left.push(stream.handle);
-                self.standing.remove(&inner);
+            let Some((lane, stream)) = self.standing.get_mut(&inner) else { continue };
+            if stream.settle(lane.socket(), inner, hub, now) {
+                self.sending.insert(inner);
+            } else {
+                self.leave(sockets, inner);
             }
         }
     }
@@ -224,7 +284,7 @@ impl Streams {
                 State::Closed => hub.refused(end, Errno::ECONNREFUSED),
                 _ => match hub.connected(end) {
                     Ok(inner) => {
-                        self.stand(socket, inner, handle);
+                        self.stand(sockets, inner, handle);
                         continue;
                     }
                     Err(errno) => hub.refused(end, errno),
@@ -249,12 +309,12 @@ impl Streams {
                     let from = socket.remote_endpoint().map(parts);
                     let inner = hub.listener(port).zip(from).and_then(|(listener, from)| hub.arrived(listener, from).ok());
                     if let Some(inner) = inner {
-                        self.stand(socket, inner, handle);
+                        self.stand(sockets, inner, handle);
                         continue;
                     }
                 }
             }
-            socket.abort();
+            sockets.get_mut::<Socket<'_>>(handle).abort();
             self.left.push(handle);
         }
     }

@@ -1,5 +1,7 @@
 //! Two machines on one wire.
 
+mod many;
+
 use crate::Stack;
 use alloc::collections::BTreeSet;
 use nacre_channel::hub::outside::Interface as Way;
@@ -74,17 +76,21 @@ impl Wire {
 
     /// A connection from the second machine to the first one: both ends.
     fn connection(&mut self, port: u16) -> (u64, u64) {
+        self.connection_from(port, 40_000)
+    }
+
+    fn connection_from(&mut self, port: u16, own: u16) -> (u64, u64) {
         let listener = self.socket(0, SOCK_STREAM, port, InternetName::ANY);
         self.hub(0).listen(listener, 8, [0; 3]).unwrap();
-        let client = self.socket(1, SOCK_STREAM, 40_000, InternetName::LOOPBACK);
+        let client = self.socket(1, SOCK_STREAM, own, InternetName::LOOPBACK);
         assert_eq!(self.hub(1).connect(client, &name(SOCK_STREAM, address(1), port), [0; 3]), Ok(false));
         assert_eq!(self.hub(1).events(client), Ok(0));
         self.run(10);
         let (server, from) = self.hub(0).accept(listener, 0).unwrap().unwrap();
-        assert_eq!(from, name(SOCK_STREAM, address(2), 40_000));
+        assert_eq!(from, name(SOCK_STREAM, address(2), own));
         assert_eq!(self.hub(0).name(server, END_OWN).unwrap(), name(SOCK_STREAM, address(1), port));
         assert!(!self.hub(1).is_connecting(client));
-        assert_eq!(self.hub(1).name(client, END_OWN).unwrap(), name(SOCK_STREAM, address(2), 40_000));
+        assert_eq!(self.hub(1).name(client, END_OWN).unwrap(), name(SOCK_STREAM, address(2), own));
         (client, server)
     }
 
@@ -254,36 +260,6 @@ fn datagrams_go_both_ways() {
         wire.run(8);
         assert_eq!(wire.receive(1, client).unwrap().unwrap().len(), size);
     }
-}
-
-#[test]
-fn a_datagram_to_the_outside_wakes_nobody_who_does_not_wait() {
-    let mut wire = Wire::new(16);
-    let clients: alloc::vec::Vec<u64> = (0..100).map(|number| wire.socket(1, SOCK_DGRAM, 40_000 + number, InternetName::ANY)).collect();
-    let connect = |wire: &mut Wire, key| wire.hub(1).connect(key, &name(SOCK_DGRAM, address(1), 53), [0; 3]);
-    clients.iter().for_each(|client| assert_eq!(connect(&mut wire, *client), Ok(true)));
-    wire.run(1);
-    wire.hub(1).touched();
-    assert_eq!(wire.send(1, clients[0], b"alone"), Ok(Some(5)));
-    let Machine { hub, stack } = &mut wire.machines[1];
-    stack.turn(hub, &BTreeSet::new(), wire.now);
-    assert!(hub.touched().is_empty());
-    // Once there was no room, a poll may wait for some at any of them.
-    let taken = clients.iter().take_while(|client| wire.send(1, **client, b"all") == Ok(Some(3))).count();
-    assert_eq!((taken, wire.hub(1).events(clients[0]).unwrap() & POLLOUT), (64, 0));
-    let Machine { hub, stack } = &mut wire.machines[1];
-    hub.hold(clients[99], (3, 0), true);
-    stack.turn(hub, &BTreeSet::new(), wire.now);
-    assert_eq!(hub.touched().len(), 100);
-    // Of others only those look again that wait.
-    let server = wire.socket(1, SOCK_DGRAM, 53, InternetName::ANY);
-    let sending = Sending { data: b"x".to_vec(), to: name(SOCK_DGRAM, InternetName::LOOPBACK, 53), ..Sending::default() };
-    let sender = wire.socket(1, SOCK_DGRAM, 54, InternetName::ANY);
-    wire.hub(1).send(sender, &sending, &mut alloc::vec::Vec::new()).unwrap();
-    wire.hub(1).touched();
-    wire.hub(1).hold(clients[7], (0, 0), true);
-    assert_eq!(wire.receive(1, server), Ok(Some(b"x".to_vec())));
-    assert!(wire.hub(1).touched().is_subset(&[server, clients[7]].into()));
 }
 
 #[test]
