@@ -73,7 +73,8 @@ impl<M: Memory> Network<M> {
     }
 
     /// Takes the card's interrupt: its line goes down. There is no other one for frames before
-    /// [`Network::next_size`] has said that there is none. Returns false if it was another device's.
+    /// [`Network::next_size`] has said that there is none. Returns false if it was another
+    /// device's.
     pub fn take_interrupt(&mut self) -> bool {
         let is_own = self.transport.take_interrupt();
         if is_own && !self.is_quiet {

@@ -3,6 +3,9 @@
 
 use smoltcp::wire::{EthernetFrame, EthernetProtocol, IpProtocol, Ipv4Packet, TcpPacket, UdpPacket};
 
+/// Both sides of a connection: address and port of the other, and our port.
+pub type Sides = ([u8; 4], u16, u16);
+
 /// Purpose of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {

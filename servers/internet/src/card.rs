@@ -1,6 +1,6 @@
 //! Frames between the protocols and the network card, in both directions.
 
-use crate::streams::Sides;
+use crate::arrivals::Sides;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;

@@ -2,10 +2,10 @@
 //! at no other's socket.
 
 use crate::card::Card;
-use crate::stack::instant;
 use smoltcp::iface::{Interface, PollResult, SocketHandle, SocketSet};
 use smoltcp::socket::Socket as Any;
 use smoltcp::socket::tcp::Socket;
+use smoltcp::time::Instant;
 
 /// A set with one socket. The head of this module describes it.
 #[derive(Debug)]
@@ -37,8 +37,9 @@ impl Lane {
 
     /// Sends what the socket has to send, and sets the deadline.
     pub fn send(&mut self, interface: &mut Interface, card: &mut Card, now: u64) {
-        while interface.poll_egress(instant(now), card, &mut self.sockets) == PollResult::SocketStateChanged {}
-        let at = interface.poll_at(instant(now), &self.sockets);
+        let now = Instant::from_micros((now / 1000) as i64);
+        while interface.poll_egress(now, card, &mut self.sockets) == PollResult::SocketStateChanged {}
+        let at = interface.poll_at(now, &self.sockets);
         self.deadline = at.map(|at| u64::try_from(at.total_micros()).unwrap_or(0).saturating_mul(1000));
     }
 }

@@ -151,7 +151,7 @@ impl Stack {
     }
 }
 
-pub(crate) fn instant(nanoseconds: u64) -> Instant {
+fn instant(nanoseconds: u64) -> Instant {
     Instant::from_micros((nanoseconds / 1000) as i64)
 }
 

@@ -1,6 +1,7 @@
 //! TCP: connections that an end has asked for, those that somebody outside asks for, and those that
 //! stand, each between a socket of the protocols and an inner end of the hub.
 
+use crate::arrivals::Sides;
 use crate::card::Card;
 use crate::lane::Lane;
 use crate::stack::{endpoint, parts};
@@ -31,9 +32,6 @@ pub const SECOND: u64 = 1_000_000_000;
 const ACK_DELAY: Duration = Duration::from_millis(5);
 /// Bytes that are moved at once.
 const PIECE: usize = 16 << 10;
-
-/// Both sides of a connection: address and port of the other, and our port.
-pub type Sides = ([u8; 4], u16, u16);
 
 /// A connection that stands.
 #[derive(Debug)]
