@@ -47,14 +47,17 @@ pub mod open {
 }
 
 /// Kinds of messages; an answer has the next number.
-mod kind {
+pub(crate) mod kind {
     pub const SPACE: u8 = 8;
     pub const OPEN: u8 = 12;
     pub const CREATE: u8 = 14;
     pub const SYMBOLIC_LINK: u8 = 16;
+    pub const MAKE_NODE: u8 = 18;
     pub const READ_LINK: u8 = 22;
     pub const STATUS: u8 = 24;
     pub const CHANGE: u8 = 26;
+    pub const ATTRIBUTE_WALK: u8 = 30;
+    pub const ATTRIBUTE_CREATE: u8 = 32;
     pub const LIST: u8 = 40;
     pub const SYNC: u8 = 50;
     pub const LINK: u8 = 70;
@@ -142,15 +145,15 @@ pub struct Client<W> {
 }
 
 /// A message that is being written.
-struct Message<'a>(&'a mut Vec<u8>);
+pub(crate) struct Message<'a>(&'a mut Vec<u8>);
 
 impl Message<'_> {
-    fn words(self, words: &[u32]) -> Self {
+    pub(crate) fn words(self, words: &[u32]) -> Self {
         words.iter().for_each(|word| self.0.extend_from_slice(&word.to_le_bytes()));
         self
     }
 
-    fn long(self, word: u64) -> Self {
+    pub(crate) fn long(self, word: u64) -> Self {
         self.0.extend_from_slice(&word.to_le_bytes());
         self
     }
@@ -166,7 +169,7 @@ impl Message<'_> {
     }
 
     /// A string; what is longer than strings are is cut off.
-    fn string(self, text: &[u8]) -> Self {
+    pub(crate) fn string(self, text: &[u8]) -> Self {
         let text = &text[..text.len().min(u16::MAX.into())];
         self.short(text.len() as u16).bytes(text)
     }
@@ -226,7 +229,7 @@ impl<W: Wire> Client<W> {
         if is_short { Ok(()) } else { Err(Error::TOO_LONG) }
     }
 
-    fn note_path(&mut self, note: impl FnOnce(&mut Paths)) {
+    pub(crate) fn note_path(&mut self, note: impl FnOnce(&mut Paths)) {
         if let Some(paths) = &mut self.paths {
             note(paths);
         }
@@ -237,7 +240,7 @@ impl<W: Wire> Client<W> {
         &mut self.wire
     }
 
-    fn ask(&mut self, kind: u8, fill: impl for<'a> FnOnce(Message<'a>) -> Message<'a>) -> Result<Answer<'_>, Error> {
+    pub(crate) fn ask(&mut self, kind: u8, fill: impl for<'a> FnOnce(Message<'a>) -> Message<'a>) -> Result<Answer<'_>, Error> {
         self.ask_tagged(TAG, kind, fill)
     }
 
@@ -276,7 +279,7 @@ impl<W: Wire> Client<W> {
     }
 
     /// Does something that makes a new fid, which stays free if that fails.
-    fn with_new(&mut self, make: impl FnOnce(&mut Self, Fid) -> Result<(), Error>) -> Result<Fid, Error> {
+    pub(crate) fn with_new(&mut self, make: impl FnOnce(&mut Self, Fid) -> Result<(), Error>) -> Result<Fid, Error> {
         let fid = self.new_fid()?;
         match make(self, fid) {
             Ok(()) => Ok(fid),
@@ -310,6 +313,13 @@ impl<W: Wire> Client<W> {
         self.status(fid).map(|status| (fid, status)).inspect_err(|_| self.forget(fid))
     }
 
+    /// Returns another number for a file.
+    pub(crate) fn copy(&mut self, fid: Fid) -> Result<Fid, Error> {
+        let copy = self.with_new(|client, copy| client.ask(kind::WALK, |message| message.words(&[fid.0, copy.0]).short(0)).map(drop))?;
+        self.note_path(|paths| paths.copy(fid.0, copy.0));
+        Ok(copy)
+    }
+
     /// Returns another number for a file, which is opened by it.
     pub fn open(&mut self, fid: Fid, flags: u32) -> Result<Fid, Error> {
         let copy = self.new_fid()?;
@@ -327,6 +337,17 @@ impl<W: Wire> Client<W> {
             true => self.ask_first(kind::FORGET, |message| message.words(&[fid.0])),
             false => self.ask(kind::FORGET, |message| message.words(&[fid.0])).map(drop),
         };
+        self.note_forgotten(fid);
+    }
+
+    /// Gives a number back, and tells what the server says of what was done by it.
+    pub(crate) fn close(&mut self, fid: Fid) -> Result<(), Error> {
+        let closed = self.ask(kind::FORGET, |message| message.words(&[fid.0])).map(drop);
+        self.note_forgotten(fid);
+        closed
+    }
+
+    fn note_forgotten(&mut self, fid: Fid) {
         if fid != ROOT && self.has_given(fid) {
             self.free.push(fid.0);
             self.note_path(|paths| paths.forget(fid.0));
@@ -434,6 +455,13 @@ impl<W: Wire> Client<W> {
     pub fn make_link(&mut self, directory: Fid, name: &[u8], target: &[u8]) -> Result<(), Error> {
         self.check_path(directory, name)?;
         self.ask(kind::SYMBOLIC_LINK, |message| message.words(&[directory.0]).string(name).string(target).words(&[0])).map(drop)
+    }
+
+    /// Makes a FIFO, socket or device of this number, as its mode says.
+    pub fn make_node(&mut self, directory: Fid, name: &[u8], mode: u32, device: u64) -> Result<(), Error> {
+        let (major, minor) = ((device >> 8 & 0xfff) as u32, (device & 0xff | device >> 12 & 0xf_ff00) as u32);
+        self.check_path(directory, name)?;
+        self.ask(kind::MAKE_NODE, |message| message.words(&[directory.0]).string(name).words(&[mode, major, minor, 0])).map(drop)
     }
 
     /// Gives a file another name.

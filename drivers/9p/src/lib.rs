@@ -9,6 +9,7 @@
 extern crate alloc;
 
 mod answer;
+mod attributes;
 mod client;
 mod names;
 mod paths;

@@ -135,6 +135,10 @@ fn fill(volume: &mut Volume<Overlay>) -> Result<(), Errno> {
     volume.write(&file, 0, &[7; 3000])?;
     volume.remove(b"open", false)?;
     volume.make_node(b"folder/link", 0o010600, 0)?;
+    for path in [&b"file"[..], b"folder"] {
+        volume.set_attribute(path, None, b"user.a", Some(&[b'a'; 20]), 0)?;
+        volume.set_attribute(path, None, b"trusted.b", Some(&[b'b'; 400]), 0)?;
+    }
     volume.commit()
 }
 
@@ -185,7 +189,7 @@ fn operate(volume: &mut Volume<Overlay>, bytes: &mut Bytes<'_>, open: &mut Optio
         is_directory: false,
     };
     match (kind, &*open) {
-        (0, _) => drop(volume.status(path)),
+        (0, _) => drop((volume.status(path), volume.attribute(path, None, b""), volume.attribute(path, None, b"user.a"))),
         (1 | 2, _) => *open = volume.open(path, flags).ok(),
         (3, Some(file)) => drop(volume.read(file, at, &mut [0; 5000])),
         (4 | 5, Some(file)) => drop(volume.write(file, at % (1 << 24), &[at as u8; 3000])),
@@ -198,7 +202,11 @@ fn operate(volume: &mut Volume<Overlay>, bytes: &mut Bytes<'_>, open: &mut Optio
         (12, _) => drop(volume.rename(path, other)),
         (13, _) => drop(volume.remove(path, at.is_multiple_of(2))),
         (14, _) => drop(volume.tick()),
-        (15, _) => drop(volume.file_system()),
+        (15, file) => {
+            let all = [at as u8; 900];
+            let value = Some(&all[..at as usize % 900]).filter(|_| !at.is_multiple_of(3));
+            drop((volume.file_system(), volume.set_attribute(path, file.as_ref(), b"user.a", value, at as u32 % 4)));
+        }
         _ => {}
     }
 }

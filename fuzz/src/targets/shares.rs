@@ -7,8 +7,8 @@ use nacre_machine_9p::{
 use nacre_machine_virtio::FileServer;
 
 /// Kinds of messages that the server knows, and one that it does not.
-const KINDS: [u8; 26] = [
-    8, 12, 14, 16, 18, 20, 22, 24, 26, 30, 40, 50, 52, 54, 70, 72, 74, 76, 100, 104, 108, 110, 116,
+const KINDS: [u8; 27] = [
+    8, 12, 14, 16, 18, 20, 22, 24, 26, 30, 32, 40, 50, 52, 54, 70, 72, 74, 76, 100, 104, 108, 110, 116,
     118, 120, 122,
 ];
 
@@ -73,6 +73,19 @@ impl Tree for Everything {
     fn change(
         &mut self, path: &Path, _: Option<&Vec<u8>>, _: &Changes,
     ) -> Result<(), Errno> {
+        found(path)
+    }
+
+    fn attribute(
+        &mut self, path: &Path, _: Option<&Vec<u8>>, name: &[u8],
+    ) -> Result<Vec<u8>, Errno> {
+        found(path).map(|()| name.to_vec())
+    }
+
+    fn set_attribute(
+        &mut self, path: &Path, _: Option<&Vec<u8>>, name: &[u8], value: Option<&[u8]>, _: u32,
+    ) -> Result<(), Errno> {
+        assert!(!name.is_empty() && value.is_none_or(|value| value.len() <= 1 << 16));
         found(path)
     }
 

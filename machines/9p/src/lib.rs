@@ -16,6 +16,7 @@ mod message;
 mod names;
 mod server;
 mod tree;
+mod values;
 
 pub use message::MAX_MESSAGE;
 pub use server::Server;

@@ -6,6 +6,7 @@ use crate::list::{Batch, Directory};
 use crate::message::{HEADER, MAX_MESSAGE, Reader, Writer};
 use crate::names;
 use crate::tree::{Errno, Lock, OpenFlags, Tree};
+use crate::values::{Value, Values, Written};
 use alloc::vec::Vec;
 use nacre_machine_virtio::FileServer;
 
@@ -45,6 +46,7 @@ const BLOCKED: u8 = 1;
 pub struct Server<T: Tree> {
     tree: T,
     fids: Fids<T::Open>,
+    values: Values,
     batch: Batch,
     /// Size of the longest message of all guests, and of the longest that this one takes.
     max_message: u32,
@@ -121,7 +123,7 @@ impl<T: Tree> Server<T> {
     /// Makes a server whose guest's files take at most so many bytes, some 300 each.
     pub fn with_budget(tree: T, budget: usize) -> Self {
         let message_size = MAX_MESSAGE as u32;
-        Server { tree, fids: Fids::new(budget), batch: Batch::default(), max_message: message_size, message_size }
+        Server { tree, fids: Fids::new(budget), values: Values::default(), batch: Batch::default(), max_message: message_size, message_size }
     }
 
     /// Lets messages have up to so many bytes, either way.
@@ -156,6 +158,8 @@ impl<T: Tree> Server<T> {
             22 => self.read_link(message, answer),
             24 => self.status(message, answer),
             26 => self.change(message),
+            30 => self.attribute(message, answer),
+            32 => self.set_attribute(message),
             40 => self.list(message, answer),
             50 => self.sync(message),
             52 => self.lock(message, answer),
@@ -171,7 +175,7 @@ impl<T: Tree> Server<T> {
             110 => self.walk(message, answer),
             116 => self.read(message, answer),
             118 => self.write(message, answer),
-            FORGET => self.forget(message).map(drop),
+            FORGET => self.close(message),
             122 => self.remove(message),
             _ => Err(Errno::OPNOTSUPP),
         }
@@ -183,6 +187,7 @@ impl<T: Tree> Server<T> {
             return Err(Errno::INVAL);
         }
         self.fids.clear();
+        self.values.clear();
         self.batch.clear();
         self.message_size = size.min(self.max_message);
         answer.put(&self.message_size.to_le_bytes())?;
@@ -242,7 +247,41 @@ impl<T: Tree> Server<T> {
     fn forget(&mut self, message: &mut Reader<'_>) -> Result<Vec<u8>, Errno> {
         let fid = message.u32()?;
         self.batch.clear();
+        self.values.remove(fid);
         Ok(self.fids.remove(fid)?.path)
+    }
+
+    /// Forgets a file. An attribute that was written by its number is set.
+    fn close(&mut self, message: &mut Reader<'_>) -> Step {
+        let value = self.values.remove(Reader(message.0).u32()?);
+        let path = self.forget(message)?;
+        match value {
+            Some(Value::Written(written)) => {
+                let (name, value, flags) = written.whole()?;
+                self.tree.set_attribute(&path, None, name, value, flags)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives a new number to the value of an attribute, or to the names of all.
+    fn attribute(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let (from, to, name) = (message.u32()?, message.u32()?, message.string()?);
+        let fid = self.fids.get(from)?;
+        self.values.check_room()?;
+        let value = self.tree.attribute(&fid.path, fid.open.as_ref(), name)?;
+        let path = fid.path.clone();
+        answer.put(&(value.len() as u64).to_le_bytes())?;
+        self.fids.add(to, path)?;
+        self.values.add(to, Value::Read(value))
+    }
+
+    /// Lets the value of an attribute be written by a file's number, which leads to nothing else
+    /// from then on.
+    fn set_attribute(&mut self, message: &mut Reader<'_>) -> Step {
+        let (fid, name, size, flags) = (message.u32()?, message.string()?, message.u64()?, message.u32()?);
+        self.fids.check_open(fid)?;
+        self.values.add(fid, Value::Written(Written::new(name, size, flags)?))
     }
 
     /// Forgets a file and removes its name.
@@ -315,7 +354,7 @@ impl<T: Tree> Server<T> {
     fn make_node(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
         let path = self.entry(message)?;
         let (mode, major, minor) = (message.u32()?, message.u32()?, message.u32()?);
-        let device = u64::from(major & 0xfff) << 8 | u64::from(minor & 0xff);
+        let device = u64::from(major & 0xfff) << 8 | u64::from(minor & 0xff) | u64::from(minor & 0xf_ff00) << 12;
         self.tree.make_node(&path, mode, device)?;
         self.made(&path, answer)
     }
@@ -363,6 +402,14 @@ impl<T: Tree> Server<T> {
 
     fn read(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
         let (fid, at, count) = (message.u32()?, message.u64()?, message.u32()?);
+        if let Some(value) = self.values.get(fid) {
+            let part = value.part(at, count)?;
+            return answer.counted(|room| {
+                let limit = room.len().min(part.len());
+                room[..limit].copy_from_slice(&part[..limit]);
+                Ok(limit)
+            });
+        }
         let (file, tree) = (self.fids.open(fid)?, &mut self.tree);
         answer.counted(|room| {
             let limit = room.len().min(count as usize);
@@ -373,6 +420,10 @@ impl<T: Tree> Server<T> {
     fn write(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
         let (fid, at, count) = (message.u32()?, message.u64()?, message.u32()?);
         let bytes = message.bytes(count as usize)?;
+        if let Some(value) = self.values.get(fid) {
+            value.write(at, bytes)?;
+            return answer.put(&count.to_le_bytes());
+        }
         let written = self.tree.write(self.fids.open(fid)?, at, bytes)?;
         answer.put(&(written.min(bytes.len()) as u32).to_le_bytes())
     }

@@ -5,9 +5,9 @@ use crate::tree::{Changes, Entry, FileSystem, Path, Status};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 
-/// Files by their paths: mode, and contents or target.
+/// Files by their paths: mode, and contents or target; and attributes by paths and names.
 #[derive(Default)]
-struct Fake(BTreeMap<Vec<u8>, (u32, Vec<u8>)>);
+struct Fake(BTreeMap<Vec<u8>, (u32, Vec<u8>)>, BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>);
 
 const FILE: u32 = 0o100000;
 
@@ -82,6 +82,21 @@ impl Tree for Fake {
         let found = self.find(file.map_or(path, |file| file))?;
         if let Some(size) = changes.size {
             found.1.resize(size as usize, 0);
+        }
+        Ok(())
+    }
+
+    fn attribute(&mut self, path: &Path, _: Option<&Vec<u8>>, name: &[u8]) -> Result<Vec<u8>, Errno> {
+        self.1.get(&(path.to_vec(), name.to_vec())).cloned().ok_or(Errno(61))
+    }
+
+    fn set_attribute(
+        &mut self, path: &Path, _: Option<&Vec<u8>>, name: &[u8], value: Option<&[u8]>, _: u32,
+    ) -> Step {
+        let key = (path.to_vec(), name.to_vec());
+        match value {
+            Some(value) => drop(self.1.insert(key, value.to_vec())),
+            None => drop(self.1.remove(&key).ok_or(Errno(61))?),
         }
         Ok(())
     }
@@ -295,8 +310,8 @@ fn messages_that_are_not_whole_are_refused() {
     assert_eq!(server.request(&whole, &mut answer[..10]), 0, "no room for an error");
     let mut cut = message(110, &[Half(0), Half(1), Byte(2), Byte(0), Text(b"")]);
     assert_eq!((server.request(&cut, &mut answer), answer[7]), (11, 22));
-    cut[4] = 30;
-    assert_eq!((server.request(&cut, &mut answer), answer[7]), (11, 95), "extended attributes");
+    cut[4] = 28;
+    assert_eq!((server.request(&cut, &mut answer), answer[7]), (11, 95), "no such message");
     assert_eq!(ask(&mut server, 100, &[Half(100), Text(b"9P2000.L")]), Err(22));
     assert_eq!(ask(&mut server, 100, &[Half(9000), Text(b"9P2000")]).unwrap()[6..], *b"unknown");
     assert_eq!(ask(&mut server, 24, &[Half(0), Whole(0)]), Err(9), "all is forgotten");
@@ -332,4 +347,39 @@ fn messages_in_a_chain_end_with_the_first_that_fails() {
     assert_eq!(chain(&[status.clone(), vec![3, 0, 0, 0]]).0, 25);
     assert_eq!(chain(&[status, vec![0; 16]]).0, ERROR);
     assert_eq!(server.requests(&[], &mut [0; 64]), 0);
+}
+
+#[test]
+fn attributes_are_read_and_written_by_numbers() {
+    let mut server = server();
+    create(&mut server, 1, b"f").unwrap();
+    let set = |server: &mut Server<Fake>, value: &[u8], size, flags| {
+        walk(server, 2, &[b"f"])?;
+        ask(server, 32, &[Half(2), Text(b"user.a"), Whole(size), Half(flags)])?;
+        if !value.is_empty() {
+            let mut write = message(118, &[Half(2), Whole(0), Half(value.len() as u32)]);
+            write.extend(value);
+            write[0] += value.len() as u8;
+            let mut answer = [0; 64];
+            assert_eq!(server.request(&write, &mut answer), 11);
+        }
+        ask(server, 120, &[Half(2)])
+    };
+    assert!(set(&mut server, b"value", 5, 0).is_ok());
+    assert_eq!(ask(&mut server, 30, &[Half(1), Half(3), Text(b"user.a")]), Ok(5_u64.to_le_bytes().to_vec()));
+    assert_eq!(ask(&mut server, 116, &[Half(3), Whole(1), Half(3)]), Ok(b"\x03\0\0\0alu".to_vec()));
+    assert_eq!(ask(&mut server, 116, &[Half(3), Whole(9), Half(3)]), Ok(vec![0; 4]));
+    assert!(ask(&mut server, 120, &[Half(3)]).is_ok());
+    assert_eq!(ask(&mut server, 30, &[Half(1), Half(3), Text(b"user.b")]), Err(61));
+    assert_eq!(set(&mut server, b"val", 5, 0), Err(22), "a part is not there");
+    assert_eq!(server.tree.1.len(), 1);
+    assert!(set(&mut server, b"", 0, 0).is_ok() && set(&mut server, b"", 0, 2).is_ok());
+    assert_eq!(set(&mut server, b"", 0, 2), Err(61), "it was removed");
+    walk(&mut server, 4, &[b"f"]).unwrap();
+    assert_eq!(ask(&mut server, 32, &[Half(4), Text(b"user.a"), Whole(1 << 17), Half(0)]), Err(7));
+    for fid in 100..200 {
+        walk(&mut server, fid, &[b"f"]).unwrap();
+    }
+    let refused = (100..200).find_map(|fid| ask(&mut server, 32, &[Half(fid), Text(b"user.a"), Whole(1), Half(0)]).err());
+    assert_eq!(refused, Some(23), "a guest cannot hold values without end");
 }

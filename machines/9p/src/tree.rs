@@ -12,6 +12,7 @@ pub struct Errno(
 /// Errors that the server itself finds.
 impl Errno {
     pub(crate) const NOENT: Errno = Errno(2);
+    pub(crate) const TOOBIG: Errno = Errno(7);
     pub(crate) const BADF: Errno = Errno(9);
     pub(crate) const EXIST: Errno = Errno(17);
     pub(crate) const INVAL: Errno = Errno(22);
@@ -170,6 +171,22 @@ pub trait Tree {
     fn change(
         &mut self, path: &Path, file: Option<&Self::Open>, changes: &Changes,
     ) -> Result<(), Errno>;
+
+    /// Returns the value of an extended attribute: of the open file, if there is one, else of the
+    /// file at the path. Of an empty name, all names, a zero behind each.
+    fn attribute(
+        &mut self, _path: &Path, _file: Option<&Self::Open>, _name: &[u8],
+    ) -> Result<Vec<u8>, Errno> {
+        Err(Errno::OPNOTSUPP)
+    }
+
+    /// Sets an extended attribute with the flags of Linux's `setxattr`, or removes it.
+    fn set_attribute(
+        &mut self, _path: &Path, _file: Option<&Self::Open>, _name: &[u8], _value: Option<&[u8]>,
+        _flags: u32,
+    ) -> Result<(), Errno> {
+        Err(Errno::OPNOTSUPP)
+    }
 
     /// Makes a directory.
     fn make_directory(&mut self, path: &Path, mode: u32) -> Result<(), Errno>;

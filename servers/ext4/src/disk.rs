@@ -48,9 +48,12 @@ pub mod errno {
         ROFS = 30, "The volume is read-only.";
         MLINK = 31, "The file has as many names as it can have.";
         NAMETOOLONG = 36, "A name has more than 255 bytes, or a target does not fit a block.";
+        RANGE = 34, "A name of an attribute is too long.";
         NOLCK = 37, "There are too many locks.";
         NOTEMPTY = 39, "The directory has entries.";
         LOOP = 40, "The file is a symbolic link.";
+        NODATA = 61, "The file has no attribute of this name.";
+        NOTSUP = 95, "Attributes of this kind are not shown.";
         CORRUPT = 117, "The volume contradicts itself (EUCLEAN).";
     }
 }

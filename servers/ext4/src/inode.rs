@@ -193,9 +193,27 @@ impl Inode {
         halves(u32_at(&self.bytes, ATTRIBUTES.0), u16_at(&self.bytes, ATTRIBUTES.1).into())
     }
 
-    /// Forgets the block of attributes.
-    pub fn clear_attributes(&mut self) {
-        crate::groups::set_halves(&mut self.bytes, ATTRIBUTES.0, ATTRIBUTES.1, 0);
+    /// Sets the block of attributes; 0: there is none.
+    pub fn set_attributes(&mut self, block: u64) {
+        crate::groups::set_halves(&mut self.bytes, ATTRIBUTES.0, ATTRIBUTES.1, block);
+    }
+
+    /// Returns the place of attributes behind the fields. `None`: the inode has none.
+    fn attribute_place(&self) -> Option<usize> {
+        let extra = usize::from(u16_at(&self.bytes, EXTRA));
+        let is_there = self.bytes.len() > BASE_SIZE && extra >= 4 && extra.is_multiple_of(4);
+        Some(BASE_SIZE + extra).filter(|place| is_there && place + 8 <= self.bytes.len())
+    }
+
+    /// Returns the room for attributes behind the fields.
+    pub fn attribute_area(&self) -> Option<&[u8]> {
+        self.bytes.get(self.attribute_place()?..)
+    }
+
+    /// Returns the room for attributes behind the fields to change.
+    pub fn attribute_area_mut(&mut self) -> Option<&mut [u8]> {
+        let place = self.attribute_place()?;
+        self.bytes.get_mut(place..)
     }
 
     /// Returns the map of blocks, the target of a short link, or the number of a device.

@@ -10,6 +10,7 @@ extern crate alloc;
 
 mod ahead;
 mod alloc_blocks;
+mod attributes;
 mod bytes;
 mod cache;
 mod checksum;

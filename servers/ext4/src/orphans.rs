@@ -12,10 +12,6 @@ use nacre_machine_9p::Errno;
 const EARLIEST: u32 = 0x5000_0000;
 /// Number of files of the list that a search goes through.
 const MAX_STEPS: u32 = 1 << 20;
-/// Marks a block of attributes, its number of owners and its checksum.
-const ATTRIBUTES_MAGIC: u32 = 0xea02_0000;
-const OWNERS: usize = 4;
-const ATTRIBUTES_SUM: usize = 16;
 
 impl<D: Disk> Core<D> {
     /// Returns the first file of the list; 0: there is none.
@@ -92,34 +88,5 @@ impl<D: Disk> Core<D> {
         inode.set_deleted(now.max(EARLIEST));
         inode.set_size(0);
         self.give_inode(inode.number, inode.is_directory())
-    }
-
-    /// Gives the block of attributes back, which other files may have, too.
-    fn drop_attributes(&mut self, inode: &mut Inode) -> Result<(), Errno> {
-        let block = inode.attributes();
-        if block == 0 {
-            return Ok(());
-        }
-        let content = self.cache.read(block)?;
-        if u32_at(&content, 0) != ATTRIBUTES_MAGIC {
-            return Err(errno::CORRUPT);
-        }
-        inode.clear_attributes();
-        match u32_at(&content, OWNERS) {
-            0 | 1 => self.give_blocks(block, 1, true)?,
-            owners => {
-                let seed = self.geometry.has_checksums().then_some(self.geometry.seed);
-                let content = self.cache.edit(block)?;
-                set_u32(content, OWNERS, owners - 1);
-                set_u32(content, ATTRIBUTES_SUM, 0);
-                if let Some(seed) = seed {
-                    let sum = crate::checksum::crc32c(seed, &block.to_le_bytes());
-                    let sum = crate::checksum::crc32c(sum, content);
-                    set_u32(content, ATTRIBUTES_SUM, sum);
-                }
-            }
-        }
-        inode.count_blocks(-1, self.geometry.block_size);
-        Ok(())
     }
 }

@@ -219,6 +219,25 @@ impl<D: Disk> Tree for Volume<D> {
         self.change_inode(number, changes)
     }
 
+    fn attribute(&mut self, path: &Path, file: Option<&Open>, name: &[u8]) -> Result<Vec<u8>, Errno> {
+        let inode = match file {
+            Some(file) => self.core.inode(file.inode)?,
+            None => self.core.lookup(path)?,
+        };
+        self.core.attribute(&inode, name)
+    }
+
+    fn set_attribute(
+        &mut self, path: &Path, file: Option<&Open>, name: &[u8], value: Option<&[u8]>, flags: u32,
+    ) -> Result<(), Errno> {
+        let number = match file {
+            Some(file) => file.inode,
+            None => self.core.lookup(path)?.number,
+        };
+        self.free_unnamed()?;
+        self.operate(|core, _| core.set_attribute(number, name, value, flags))
+    }
+
     fn make_directory(&mut self, path: &Path, mode: u32) -> Result<(), Errno> {
         self.make_file(path, inode::DIRECTORY | mode & PERMISSIONS, |_, _| Ok(())).map(drop)
     }

@@ -67,3 +67,76 @@ fn files_are_written_and_read() {
         assert_clean(&volume.close().unwrap().bytes);
     }
 }
+
+/// Returns the value of an attribute as debugfs prints it.
+fn debugfs_value(bytes: &[u8], path: &str, name: &str) -> Vec<u8> {
+    let mut value = debugfs(&Image::with(bytes), &format!("ea_get -V {path} {name}"));
+    assert_eq!(value.pop(), Some(b'\n'));
+    value
+}
+
+#[test]
+fn attributes_are_kept_in_inodes_and_blocks() {
+    if !has_programs() {
+        return;
+    }
+    for kind in KINDS {
+        let mut volume = mount(Memory::new(make(kind, 64 << 10)));
+        volume.make_directory(b"folder", 0o755).unwrap();
+        volume.make_node(b"pipe", 0o010600, 0).unwrap();
+        let file = create(&mut volume, "file");
+        for path in [&b"file"[..], b"folder", b"pipe"] {
+            let mut set = |name: &[u8], value: &[u8]| volume.set_attribute(path, None, name, Some(value), 0);
+            assert_eq!([set(b"user.small", b"1"), set(b"user.empty", b""), set(b"trusted.other", &[b'o'; 300])], [Ok(()); 3]);
+            assert_eq!(set(b"security.capability", &[0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), Ok(()));
+            assert_eq!(set(b"user.large", &[0; 5000]), Err(Errno(28)));
+            assert_eq!(set(b"system.posix_acl_access", b"1"), Err(Errno(95)));
+        }
+        assert_eq!(volume.set_attribute(b"file", None, b"user.small", Some(b"2"), 1), Err(Errno(17)));
+        assert_eq!(volume.set_attribute(b"file", Some(&file), b"user.small", Some(b"changed"), 2), Ok(()));
+        assert_eq!(volume.set_attribute(b"file", None, b"user.none", Some(b""), 2), Err(Errno(61)));
+        assert_eq!(volume.attribute(b"file", None, b"user.none"), Err(Errno(61)));
+        let names = volume.attribute(b"file", None, b"").unwrap();
+        assert_eq!((names.split(|byte| *byte == 0).count(), volume.attribute(b"file", None, b"user.empty")), (5, Ok(Vec::new())));
+        drop(file);
+        let bytes = volume.close().unwrap().bytes;
+        assert_clean(&bytes);
+        assert_eq!(debugfs_value(&bytes, "/file", "user.small"), b"changed");
+        assert_eq!(debugfs_value(&bytes, "/folder", "trusted.other"), [b'o'; 300]);
+        let mut volume = mount(Memory::new(bytes));
+        let before = volume.file_system().unwrap().free;
+        for name in [&b"user.small"[..], b"user.empty", b"trusted.other"] {
+            assert_eq!(volume.set_attribute(b"file", None, name, None, 0), Ok(()));
+        }
+        assert_eq!(volume.attribute(b"file", None, b""), Ok(b"security.capability\0".to_vec()));
+        [&b"file"[..], b"pipe"].iter().for_each(|path| volume.remove(path, false).unwrap());
+        volume.remove(b"folder", true).unwrap();
+        assert!(volume.file_system().unwrap().free >= before + 3, "{kind}");
+        assert_clean(&volume.close().unwrap().bytes);
+    }
+}
+
+#[test]
+fn attributes_that_debugfs_wrote_are_read_and_kept() {
+    if !has_programs() {
+        return;
+    }
+    for kind in KINDS {
+        let mut volume = mount(Memory::new(make(kind, 64 << 10)));
+        drop(create(&mut volume, "file"));
+        let image = Image::with(&volume.close().unwrap().bytes);
+        for (name, size) in [("user.a", 10), ("user.long", 700), ("trusted.b", 3)] {
+            let value = Image::with(&vec![b'd'; size]);
+            let command = format!("ea_set -f {} /file {name}", value.0.display());
+            debugfs_writing(&image, &command);
+        }
+        let mut volume = mount(Memory::new(image.bytes()));
+        assert_eq!(volume.attribute(b"file", None, b"user.long"), Ok(vec![b'd'; 700]), "{kind}");
+        assert_eq!(volume.attribute(b"file", None, b"trusted.b"), Ok(vec![b'd'; 3]));
+        assert_eq!(volume.set_attribute(b"file", None, b"user.a", Some(b"ours"), 0), Ok(()));
+        assert_eq!(volume.attribute(b"file", None, b"user.long"), Ok(vec![b'd'; 700]));
+        let bytes = volume.close().unwrap().bytes;
+        assert_clean(&bytes);
+        assert_eq!(debugfs_value(&bytes, "/file", "user.a"), b"ours");
+    }
+}

@@ -92,6 +92,10 @@ fn fill(volume: &mut Volume<Memory>) -> Result<(), Errno> {
         }
     }
     volume.symbolic_link(&[b'x'; 100], b"long")?;
+    for path in [&b"file"[..], b"folder"] {
+        volume.set_attribute(path, None, b"user.a", Some(&[b'a'; 20]), 0)?;
+        volume.set_attribute(path, None, b"trusted.b", Some(&[b'b'; 400]), 0)?;
+    }
     let file = volume.open(b"open", write)?;
     volume.write(&file, 0, &[7; 3000])?;
     volume.remove(b"open", false)?;
@@ -140,7 +144,12 @@ fn operate(volume: &mut Volume<Overlay>, seed: &mut Seed, open: &mut Option<Open
     let creates = (seed.below(3) == 0).then_some(0o644);
     let flags = OpenFlags { reads: true, writes: at.is_multiple_of(2), creates, ..OpenFlags::default() };
     match (seed.below(14), &*open) {
-        (0, _) => drop(volume.status(path)),
+        (0, file) => {
+            drop((volume.status(path), volume.attribute(path, file.as_ref(), b""), volume.attribute(path, None, b"user.a")));
+            let bytes = [at as u8; 900];
+            let value = Some(&bytes[..at as usize % 900]).filter(|_| !at.is_multiple_of(3));
+            drop(volume.set_attribute(path, file.as_ref(), b"user.a", value, at as u32 % 4));
+        }
         (1..=3, _) => *open = volume.open(path, flags).ok(),
         (4, Some(file)) => drop(volume.read(file, at, &mut [0; 5000])),
         (5, Some(file)) => drop(volume.write(file, at % (1 << 24), &[at as u8; 3000])),

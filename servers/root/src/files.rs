@@ -9,6 +9,7 @@ use crate::debug_line;
 use crate::open_file::{DEBUGGER, DEVICES};
 use crate::ram::Ram;
 use crate::tree::boot::Refused;
+use crate::values::Values;
 use crate::windows;
 use crate::tree::{Content, Time, Tree, format};
 use alloc::vec::Vec;
@@ -60,6 +61,8 @@ pub struct Files {
     pub boot: Option<BootFiles>,
     /// Memory that lasts, and all memory of the machine, until the tree is filled.
     unfilled: Option<(MemoryRange, Vec<Range<u64>>)>,
+    /// Values of extended attributes that come in parts.
+    pub values: Values,
 }
 
 impl Files {
@@ -68,7 +71,7 @@ impl Files {
     pub fn start(facts: &BootFacts) -> (Files, Option<Refused>) {
         let clock = Clock::start();
         let unfilled = Some((facts.store, facts.own_ranges()));
-        let mut files = Files { tree: Tree::new(Ram::default(), clock.now()), clock, boot: BootFiles::find(facts.image), unfilled };
+        let mut files = Files { tree: Tree::new(Ram::default(), clock.now()), clock, boot: BootFiles::find(facts.image), unfilled, values: Values::default() };
         if facts.directory == 0 {
             let refused = files.fill();
             return (files, refused);
@@ -116,7 +119,7 @@ impl Files {
         let _ = self.tree.make_directory(root, b"/dev/shm", 0o1777, now);
         let debugger = debug_line::is_there().then_some(&DEBUGGER);
         for (path, device, mode) in DEVICES.iter().chain(debugger) {
-            let _ = self.tree.make_node(root, path, format::CHARACTER | mode, *device, now);
+            let _ = self.tree.make_own_device(root, path, format::CHARACTER | mode, *device, now);
         }
     }
 

@@ -11,7 +11,10 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_9p::{Changes, Client, Error, Fid, ROOT, Capacity, Status, Wire, open};
 use nacre_proto::Errno;
+use nacre_proto::flags::XATTR_REPLACE;
 
+/// Kind of the file system of a directory of the host's.
+const HOST: &[u8] = b"9p";
 /// Files that are open on the host, at most, beside those without a name.
 const MAX_OPEN: usize = 1024;
 
@@ -71,6 +74,11 @@ impl HostDirectory {
             Some(fid) => Ok(*fid),
             None => opened(&mut self.client, &mut self.writable, &self.held, (file, open::READ_WRITE)),
         }
+    }
+
+    /// Returns the number of a file that has a name as far as is known.
+    fn named(&self, id: Id) -> Result<Fid, Errno> {
+        if self.client.has_given(Fid(id)) { Ok(Fid(id)) } else { Err(Errno::EIO) }
     }
 
     fn find_new(&mut self, directory: Id, name: &[u8]) -> Result<Found, Error> {
@@ -183,7 +191,8 @@ impl Origin for HostDirectory {
         let made = match new.mode & format::MASK {
             format::REGULAR => return self.make_file(directory, name, mode).map_err(errno),
             format::DIRECTORY => self.client.make_directory(at, name, mode),
-            _ => self.client.make_link(at, name, new.target),
+            format::LINK => self.client.make_link(at, name, new.target),
+            _ => self.client.make_node(at, name, new.mode, new.device),
         };
         made.and_then(|()| self.find_new(directory, name)).map_err(errno)
     }
@@ -256,5 +265,27 @@ impl Origin for HostDirectory {
     fn sync(&mut self, file: Id) -> Result<(), Errno> {
         let fid = self.reader(file).map_err(errno)?;
         self.client.sync(fid).map_err(errno)
+    }
+
+    fn attribute(&mut self, id: Id, name: &[u8]) -> Result<Vec<u8>, Errno> {
+        self.client.attribute(self.named(id)?, name).map_err(errno)
+    }
+
+    fn attributes(&mut self, id: Id) -> Result<Vec<u8>, Errno> {
+        self.client.attribute(self.named(id)?, b"").map_err(errno)
+    }
+
+    fn set_attribute(&mut self, id: Id, name: &[u8], value: Option<&[u8]>, flags: u64) -> Result<(), Errno> {
+        let fid = self.named(id)?;
+        match value {
+            None => self.client.remove_attribute(fid, name).map_err(errno),
+            // QEMU would remove it.
+            Some([]) if self.kind == HOST => Err(Errno::EOPNOTSUPP),
+            Some([]) if flags & XATTR_REPLACE != 0 => {
+                self.attribute(id, name)?;
+                self.client.set_attribute(fid, name, b"", 0).map_err(errno)
+            }
+            Some(value) => self.client.set_attribute(fid, name, value, flags as u32).map_err(errno),
+        }
     }
 }

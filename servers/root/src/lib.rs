@@ -49,6 +49,7 @@ pub mod starving;
 pub mod store;
 pub mod table;
 pub mod tree;
+pub mod values;
 pub mod views;
 pub mod futex_queues;
 pub mod windows;

@@ -123,6 +123,8 @@ impl OpenFile {
     /// Opens a node with these flags. There is a controlling terminal only if the console is one.
     pub fn new(key: Key, node: &Node, flags: u64, has_terminal: bool) -> Result<OpenFile, Errno> {
         let operations = match node.body {
+            // Another side's file is no way to the host, whatever its number is.
+            NodeContent::Special(number) if flags & open::PATH == 0 && node.origin.is_some() && is_host_port(number) => return Err(Errno::ENXIO),
             NodeContent::Special(number) if flags & open::PATH == 0 => behaviour_of(node.kind(), number, has_terminal)?,
             _ => FileOperations::Plain,
         };
@@ -205,6 +207,15 @@ mod tests {
         assert_eq!(opened(format::CHARACTER, device::TERMINAL, 0).unwrap_err(), Errno::ENXIO);
         assert_eq!(opened(format::FIFO, 0, 0).unwrap_err(), Errno::ENXIO);
         assert_eq!(opened(format::FIFO, 0, open::PATH).unwrap().operations, FileOperations::Plain);
+    }
+
+    #[test]
+    fn a_file_of_another_side_is_no_way_to_the_host() {
+        let mut node = Node::new(format::CHARACTER | 0o666, NodeContent::Special(host_port_device(1)), Time::default());
+        let open = |node: &Node| OpenFile::new(Key::from_word(1), node, 0, false).map(|file| file.host_port());
+        assert_eq!(open(&node).unwrap(), Some(1));
+        node.origin = Some(crate::tree::Away { side: 0, id: 1 });
+        assert_eq!(open(&node), Err(Errno::ENXIO));
     }
 
     #[test]

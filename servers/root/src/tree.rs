@@ -7,6 +7,7 @@
 mod again;
 #[cfg(test)]
 mod again_tests;
+mod attributes;
 pub mod boot;
 mod change;
 mod content;
@@ -30,10 +31,11 @@ mod passing_tests;
 #[cfg(test)]
 mod tests;
 
+pub use attributes::MAX_VALUE;
 pub use content::{Content, Piece};
 pub use difference::Difference;
 pub use file_systems::FileSystem;
-pub use node::{Id, NodeContent, Directory, Name, Node, Time, format};
+pub use node::{Away, Id, NodeContent, Directory, Name, Node, Time, format};
 pub use resolve::{Place, Start};
 
 use crate::notices::event;
@@ -263,8 +265,11 @@ impl<S: Store> Tree<S> {
         if let Some((away, node)) = removed.as_ref().and_then(|node| Some((node.origin?, node))) {
             self.forget_origin(away, node.outside_inode, key);
         }
-        if let Some(Node { body: NodeContent::File(mut content), .. }) = removed {
-            content.release(&mut self.store);
+        if let Some(Node { body, attributes, .. }) = removed {
+            attributes.into_iter().for_each(|attributes| attributes.release(&mut self.store));
+            if let NodeContent::File(mut content) = body {
+                content.release(&mut self.store);
+            }
         }
         self.note(key, event::DELETE_SELF);
     }

@@ -29,6 +29,8 @@ pub enum Kind {
     Path,
     /// Two paths; the word with this number is the size of the first.
     Paths(usize),
+    /// A name, and data behind it; the word with this number is the size of the name.
+    Named(usize),
     /// Text.
     Text,
     /// Any bytes.

@@ -1,6 +1,6 @@
 //! Protocol 4, `file`: an open file, directory or stream.
 
-use crate::flags::{ALLOCATE_FLAGS, FILE_FLAGS, LOCK_FLAGS, LOCKS, NONE, POLL_EVENTS, SEALS, SHARE_FLAGS, TIMES, WHENCE};
+use crate::flags::{ALLOCATE_FLAGS, ATTRIBUTE_FLAGS, FILE_FLAGS, LOCK_FLAGS, LOCKS, NONE, POLL_EVENTS, SEALS, SHARE_FLAGS, TIMES, WHENCE};
 
 crate::protocol! {
     /// An open file, directory or stream. Errors are Linux's for the call of the same purpose. When
@@ -79,4 +79,18 @@ crate::protocol! {
     /// reading. `EINVAL`: not a regular file, or the path has control characters or more than 1,000
     /// bytes. `EAGAIN`: too much waits to go out.
     22 hand_out(; bytes name: Path) -> ();
+    /// Up to `size` bytes from `offset` of the value of an extended attribute, and the size of the
+    /// whole value. The file may have been opened as a place. `ENODATA`: there is none of this
+    /// name. `EOPNOTSUPP`: the file system keeps none of this kind.
+    23 attribute(offset: Number, size: Number; bytes name: Text) -> (size: Number; bytes value: Data);
+    /// Sets an extended attribute to a value of `size` bytes, at most 65,536, of which those from
+    /// `offset` on come behind the name. A value that one message cannot carry comes in parts, from
+    /// its start on: the last one sets it. `EEXIST`, `ENODATA` as Linux's `setxattr`. `ENOSPC`:
+    /// there is no room for it. `EAGAIN`: the parts before this one are gone; begin again.
+    24 set_attribute(flags: Flags(ATTRIBUTE_FLAGS), name_size: Number, offset: Number, size: Number; bytes named: Named(1)) -> ();
+    /// Up to `size` bytes from `offset` of the names of all extended attributes, a zero behind
+    /// each, and the size of all of them.
+    25 attributes(offset: Number, size: Number) -> (size: Number; bytes names: Data);
+    /// Removes an extended attribute. `ENODATA`: there is none of this name.
+    26 remove_attribute(; bytes name: Text) -> ();
 }

@@ -427,3 +427,10 @@ table! {
     SIGEV_NONE = 1 of 0xffff_ffff_ffff_ffff, "Not at all.";
     SIGEV_THREAD = 2 of 0xffff_ffff_ffff_ffff, "By a thread of its own.";
 }
+
+table! {
+    /// Flags of `file.set_attribute`.
+    ATTRIBUTE_FLAGS:
+    XATTR_CREATE = 1, "The attribute must not be there.";
+    XATTR_REPLACE = 2, "The attribute must be there.";
+}

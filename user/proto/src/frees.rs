@@ -22,6 +22,9 @@ const LABELS: &[u32] = &[
     file::seek::LABEL,
     file::sync::LABEL,
     file::flags::LABEL,
+    file::attribute::LABEL,
+    file::attributes::LABEL,
+    file::remove_attribute::LABEL,
     // A server that keeps locks refuses those that are taken.
     file::lock::LABEL,
     file::lock_owned::LABEL,

@@ -81,6 +81,7 @@ fn kind_text(kind: Kind) -> String {
         Kind::Status => "exit status",
         Kind::Path => "path",
         Kind::Paths(_) => "two paths, one after the other",
+        Kind::Named(_) => "a name, and data behind it",
         Kind::Text => "text",
         Kind::Data => "data",
         Kind::Structure(name) => return alloc::format!("structure `{name}`"),

@@ -174,6 +174,12 @@ pub fn assert_clean(bytes: &[u8]) {
     }
 }
 
+/// Lets debugfs change an image by a command.
+pub fn debugfs_writing(image: &Image, command: &str) {
+    let output = run("debugfs", &["-w", "-R", command], &image.0);
+    assert!(output.status.success(), "{output:?}");
+}
+
 /// Returns what debugfs prints for a command.
 pub fn debugfs(image: &Image, command: &str) -> Vec<u8> {
     run("debugfs", &["-R", command], &image.0).stdout

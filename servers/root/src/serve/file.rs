@@ -399,6 +399,42 @@ impl Server for Root {
         self.files.tree.opened(node);
         hand_out::Output::default().now()
     }
+
+    fn attribute(&mut self, request: &mut Request<'_>, offset: u64, size: u64, name: &[u8]) -> HandlerResult<file::attribute::Output> {
+        let node = self.file(request)?.node;
+        let value = self.files.tree.attribute(node, name)?;
+        request.put(part(&value, offset, size));
+        file::attribute::Output { size: value.len() as u64 }.now()
+    }
+
+    fn set_attribute(&mut self, request: &mut Request<'_>, flags: u64, name_size: u64, offset: u64, size: u64, named: &[u8]) -> HandlerResult<file::set_attribute::Output> {
+        let node = self.file(request)?.node;
+        let (name, bytes) = usize::try_from(name_size).ok().and_then(|size| named.split_at_checked(size)).ok_or(Errno::EINVAL)?;
+        if let Some(value) = self.files.values.add(request.word(), (name, bytes), offset, size)? {
+            self.pay(request);
+            self.files.tree.set_attribute(node, name, Some(&value), flags, self.files.clock.now())?;
+        }
+        file::set_attribute::Output::default().now()
+    }
+
+    fn attributes(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<file::attributes::Output> {
+        let node = self.file(request)?.node;
+        let names = self.files.tree.attributes(node)?;
+        request.put(part(&names, offset, size));
+        file::attributes::Output { size: names.len() as u64 }.now()
+    }
+
+    fn remove_attribute(&mut self, request: &mut Request<'_>, name: &[u8]) -> HandlerResult<file::remove_attribute::Output> {
+        let node = self.file(request)?.node;
+        self.files.tree.set_attribute(node, name, None, 0, self.files.clock.now())?;
+        file::remove_attribute::Output::default().now()
+    }
+}
+
+/// Returns at most `size` bytes from `offset` on, or as many as a message has.
+fn part(bytes: &[u8], offset: u64, size: u64) -> &[u8] {
+    let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
+    &rest[..rest.len().min(size.min(MAX_BYTES) as usize)]
 }
 
 /// Returns the access of a stream.

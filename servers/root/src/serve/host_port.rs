@@ -23,7 +23,7 @@ impl Root {
             let _ = self.files.tree.make_directory(root, DIRECTORY, 0o755, now);
             let device = crate::open_file::host_port_device(number);
             // Two ports of one name: the first has it.
-            let _ = self.files.tree.make_node(root, &[DIRECTORY, b"/", &name].concat(), format::CHARACTER | MODE, device, now);
+            let _ = self.files.tree.make_own_device(root, &[DIRECTORY, b"/", &name].concat(), format::CHARACTER | MODE, device, now);
         }
         if let Some(fault) = self.ports.take_fault() {
             self.console.messages.line(alloc::format!("root: ports to the host are not used: {}", fault.0).as_bytes());

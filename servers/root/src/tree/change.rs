@@ -20,6 +20,19 @@ const SET_GROUP: u32 = 0o2000;
 /// Bits of a mode that can be changed.
 const PERMISSIONS: u32 = 0o7777;
 
+/// Returns a device, pipe, socket or empty regular file, as the mode says.
+fn special(mode: u32, device: u64, now: Time) -> Result<Node, Errno> {
+    let body = match mode & format::MASK {
+        0 | format::REGULAR => NodeContent::File(Content::default()),
+        format::CHARACTER | format::BLOCK => NodeContent::Special(device),
+        format::FIFO | format::SOCKET => NodeContent::Special(0),
+        format::DIRECTORY => return Err(Errno::EPERM),
+        _ => return Err(Errno::EINVAL),
+    };
+    let kind = if mode & format::MASK == 0 { format::REGULAR } else { mode & format::MASK };
+    Ok(Node::new(kind | mode & PERMISSIONS, body, now))
+}
+
 impl<S: Store> Tree<S> {
     /// A regular file at a place that is free.
     pub fn make_file(&mut self, place: &Place, mode: u32, now: Time) -> Result<Key, Errno> {
@@ -51,15 +64,13 @@ impl<S: Store> Tree<S> {
     /// A device, pipe, socket or empty regular file, as `mknod` makes it.
     pub fn make_node(&mut self, start: impl Into<Start>, path: &[u8], mode: u32, device: u64, now: Time) -> Result<(), Errno> {
         let place = self.free_place_for_other(start, path)?;
-        let body = match mode & format::MASK {
-            0 | format::REGULAR => NodeContent::File(Content::default()),
-            format::CHARACTER | format::BLOCK => NodeContent::Special(device),
-            format::FIFO | format::SOCKET => NodeContent::Special(0),
-            format::DIRECTORY => return Err(Errno::EPERM),
-            _ => return Err(Errno::EINVAL),
-        };
-        let kind = if mode & format::MASK == 0 { format::REGULAR } else { mode & format::MASK };
-        self.add(&place, Node::new(kind | mode & PERMISSIONS, body, now), now).map(|_| ())
+        self.add(&place, special(mode, device, now)?, now).map(|_| ())
+    }
+
+    /// Makes a device that no other side gets to see, whoever's directory it stands in.
+    pub fn make_own_device(&mut self, start: impl Into<Start>, path: &[u8], mode: u32, device: u64, now: Time) -> Result<(), Errno> {
+        let place = self.free_place_for_other(start, path)?;
+        self.add_here(&place, special(mode, device, now)?, now).map(|_| ())
     }
 
     /// Another name for a node that is no directory.
@@ -114,6 +125,13 @@ impl<S: Store> Tree<S> {
         self.nodes.reserve()?;
         self.inherit_group(place.directory, &mut node)?;
         self.pass_new(place, &mut node)?;
+        self.add_here(place, node, now)
+    }
+
+    /// Adds what another side has already, or is not to have.
+    fn add_here(&mut self, place: &Place, node: Node, now: Time) -> Result<Key, Errno> {
+        self.check_addition(place.directory)?;
+        self.nodes.reserve()?;
         let key = self.insert(node);
         self.enter(place, key, now).inspect_err(|_| drop(self.nodes.remove(key)))?;
         self.note_name(place.directory, &place.name, key, event::CREATE, 0);

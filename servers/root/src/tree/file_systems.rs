@@ -32,7 +32,7 @@ pub struct FileSystem {
 impl<S: Store> Tree<S> {
     /// Returns the number of the file system that a node is in.
     pub(super) fn file_system_of(&self, node: &Node) -> u64 {
-        // Devices, pipes and sockets of a side's directory are in memory, and seem to be there.
+        // A device of this side's own in a side's directory seems to be there.
         let parent = || node.parent.filter(|_| matches!(node.body, NodeContent::Special(_))).and_then(|parent| self.nodes.get(parent)?.origin);
         let apart = node.origin.or_else(parent).filter(|away| self.sides.of(*away).is_some_and(|outside| outside.changes != Changes::Kept));
         apart.map_or(MEMORY, |away| SIDES + u64::from(away.side))

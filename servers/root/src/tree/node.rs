@@ -1,8 +1,10 @@
 //! A node of the file tree: what Linux calls an inode.
 
+use super::attributes::Attributes;
 use super::content::Content;
 use crate::table::Key;
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
@@ -223,6 +225,8 @@ pub struct Node {
     pub modified: Time,
     /// Last change of anything.
     pub changed: Time,
+    /// Extended attributes. `None`: there are none, or another side has them.
+    pub attributes: Option<Box<Attributes>>,
     /// The rest.
     pub body: NodeContent,
 }
@@ -230,7 +234,7 @@ pub struct Node {
 impl Node {
     /// A node without names.
     pub fn new(mode: u32, body: NodeContent, now: Time) -> Node {
-        Node { mode, parent: None, cookie: 0, earlier: None, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, origin: None, outside_inode: 0, outside_links: 0, outside_blocks: 0, outside_stamp: None, lasting: Lasting::Whole, is_detached: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
+        Node { mode, parent: None, cookie: 0, earlier: None, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, origin: None, outside_inode: 0, outside_links: 0, outside_blocks: 0, outside_stamp: None, lasting: Lasting::Whole, is_detached: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, attributes: None, body }
     }
 
     /// Notes a new name by its directory and cookie.

@@ -61,7 +61,7 @@ pub trait Origin {
     fn forget(&mut self, id: Id);
     /// Tells of a file what is so now.
     fn status(&mut self, id: Id) -> Result<Found, Errno>;
-    /// Makes a regular file, directory or symbolic link.
+    /// Makes a file of the kind that its mode says.
     fn make(&mut self, directory: Id, name: &[u8], new: &New<'_>) -> Result<Found, Errno>;
     /// Gives a file another name.
     fn link(&mut self, file: Id, directory: Id, name: &[u8]) -> Result<(), Errno>;
@@ -87,6 +87,12 @@ pub trait Origin {
     fn write(&mut self, file: Id, offset: u64, bytes: &[u8]) -> Result<usize, Errno>;
     /// Waits until what was written to a regular file lasts.
     fn sync(&mut self, file: Id) -> Result<(), Errno>;
+    /// Returns the value of an extended attribute.
+    fn attribute(&mut self, id: Id, name: &[u8]) -> Result<Vec<u8>, Errno>;
+    /// Returns the names of all extended attributes, a zero behind each.
+    fn attributes(&mut self, id: Id) -> Result<Vec<u8>, Errno>;
+    /// Sets an extended attribute with flags of `file.set_attribute`, or removes it.
+    fn set_attribute(&mut self, id: Id, name: &[u8], value: Option<&[u8]>, flags: u64) -> Result<(), Errno>;
 }
 
 /// A file to be made.
@@ -96,6 +102,8 @@ pub struct New<'a> {
     pub mode: u32,
     /// Target, for symbolic links.
     pub target: &'a [u8],
+    /// Device number, for devices.
+    pub device: u64,
 }
 
 /// A change of an attribute.

@@ -35,6 +35,7 @@ pub(super) struct World {
     pub(super) statuses: Cell<usize>,
     pub(super) has_one_client: bool,
     pub(super) now: i64,
+    pub(super) attributes: BTreeMap<(Id, Vec<u8>), Vec<u8>>,
 }
 
 impl World {
@@ -196,6 +197,24 @@ impl Origin for Other {
     }
 
     fn sync(&mut self, _: Id) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn attribute(&mut self, id: Id, name: &[u8]) -> Result<Vec<u8>, Errno> {
+        self.0.borrow().attributes.get(&(id, name.to_vec())).cloned().ok_or(Errno::ENODATA)
+    }
+
+    fn attributes(&mut self, id: Id) -> Result<Vec<u8>, Errno> {
+        let world = self.0.borrow();
+        Ok(world.attributes.keys().filter(|(file, _)| *file == id).flat_map(|(_, name)| [&name[..], &[0]].concat()).collect())
+    }
+
+    fn set_attribute(&mut self, id: Id, name: &[u8], value: Option<&[u8]>, _: u64) -> Result<(), Errno> {
+        let (attributes, key) = (&mut self.0.borrow_mut().attributes, (id, name.to_vec()));
+        match value {
+            Some(value) => attributes.insert(key, value.to_vec()),
+            None => attributes.remove(&key),
+        };
         Ok(())
     }
 }

@@ -117,16 +117,15 @@ impl<S: Store> Tree<S> {
         self.drop_unused(key);
     }
 
-    /// Makes on the other side what is about to be made here. What is neither file nor directory
-    /// nor link stays here: programs of this side alone meet there.
+    /// Makes on the other side what is about to be made here.
     pub(super) fn pass_new(&mut self, place: &Place, node: &mut Node) -> Result<(), Errno> {
-        let target: &[u8] = match &node.body {
-            NodeContent::Special(_) => return Ok(()),
-            NodeContent::Link(target) => target,
-            _ => &[],
+        let (target, device): (&[u8], u64) = match &node.body {
+            NodeContent::Special(device) => (&[], *device),
+            NodeContent::Link(target) => (target, 0),
+            _ => (&[], 0),
         };
         let Some((outside, id)) = self.passed(place.directory) else { return Ok(()) };
-        let (is_alone, made) = (!outside.changes_by_itself(), outside.origin.make(id, &place.name, &New { mode: node.mode, target }));
+        let (is_alone, made) = (!outside.changes_by_itself(), outside.origin.make(id, &place.name, &New { mode: node.mode, target, device }));
         let found = match made {
             Ok(found) => found,
             Err(errno) => {
@@ -217,7 +216,7 @@ impl<S: Store> Tree<S> {
 
     /// Returns the status of a file on the other side; `None` if it has no name there any more. A
     /// number leads to whatever has the name now, so the inode must be the same.
-    fn status_there(&mut self, key: Key) -> Result<Option<Found>, Errno> {
+    pub(super) fn status_there(&mut self, key: Key) -> Result<Option<Found>, Errno> {
         let node = self.node(key)?;
         if node.links == 0 {
             return Ok(None);
@@ -320,6 +319,14 @@ impl<S: Store> Tree<S> {
         let Some((outside, id)) = self.passed(key) else { return Ok(()) };
         outside.origin.change(id, change)?;
         self.node_mut(key)?.outside_stamp = None;
+        self.note_unsynced(key);
+        Ok(())
+    }
+
+    /// Sets or removes an extended attribute on the other side.
+    pub(super) fn pass_attribute(&mut self, key: Key, name: &[u8], value: Option<&[u8]>, flags: u64) -> Result<(), Errno> {
+        let (outside, id) = self.passed(key).ok_or(Errno::EIO)?;
+        outside.origin.set_attribute(id, name, value, flags)?;
         self.note_unsynced(key);
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::outside::Changes;
 use super::outside_tests::{FILE, NOW, find, names, open_file, read, tree, world};
 use super::{format, open};
 use nacre_proto::Errno;
+use std::vec::Vec;
 
 #[test]
 fn what_goes_on_the_other_side_goes_whole() {
@@ -38,7 +39,9 @@ fn changes_that_are_passed_arrive() {
     let id = world.names[&(2, b"newer".to_vec())];
     assert_eq!(world.files[&id].1, b"\0\0\0b");
     let directory = world.names[&(0, b"directory".to_vec())];
-    assert!(!world.names.contains_key(&(0, b"new".to_vec())) && !world.names.keys().any(|(parent, _)| *parent == directory));
+    assert!(!world.names.contains_key(&(0, b"new".to_vec())));
+    let left: Vec<_> = world.names.iter().filter(|((parent, _), _)| *parent == directory).map(|((_, name), id)| (&name[..], world.files[id].0)).collect();
+    assert_eq!(left, [(&b"pipe"[..], format::FIFO | 0o644)]);
 }
 
 #[test]

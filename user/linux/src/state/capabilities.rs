@@ -31,6 +31,8 @@ pub const OTHERS: u64 = 19;
 pub const SYSTEM: u64 = 21;
 /// `CAP_SYS_RESOURCE`.
 pub const RESOURCES: u64 = 24;
+/// `CAP_SETFCAP`.
+pub const FILE_CAPABILITIES: u64 = 31;
 
 /// The sets, a bit for each capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -104,6 +104,13 @@ impl List<'_> {
                 into.push_str(", ");
                 path(second, into);
             }
+            Kind::Named(word) => {
+                let name_size = half.words.get(word).copied().unwrap_or(0);
+                let (name, data) = half.bytes.split_at(half.bytes.len().min(name_size as usize));
+                quote(name, limit, into);
+                into.push_str(", ");
+                quote(data, limit, into);
+            }
             Kind::Structure(name) => match structure(name, half.bytes) {
                 Some(structure) => write!(into, "{structure}").unwrap_or(()),
                 None => quote(half.bytes, limit, into),

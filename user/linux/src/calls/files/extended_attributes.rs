@@ -1,40 +1,340 @@
-//! Extended attributes: no file has any, as on a Linux file system that does not keep them. Whether
-//! the file is there is still told.
+//! Extended attributes: names with values that the server keeps for a file. What a user may do with
+//! them is judged here, by the beginning of the name, as Linux does.
 
-use crate::abi::errno::{Answer, EOPNOTSUPP};
+use crate::abi::errno::{Answer, E2BIG, EAGAIN, EINVAL, ENODATA, ENOSYS, EOPNOTSUPP, EPERM, ERANGE, Errno};
+use crate::abi::file_flags::{AT_SYMLINK_NOFOLLOW, CURRENT, O_PATH};
 use crate::abi::registers::Frame;
-use crate::operations::paths::path_status::{check_descriptor, check_path};
+use crate::operations::paths::attribute_target::{self, Subject};
+use crate::operations::paths::file_status;
+use crate::operations::paths::permissions::{self, READ, S_IFMT, WRITE};
 use crate::process::Process;
+use crate::process::exchange::Place;
+use crate::state::capabilities::{FILE_CAPABILITIES, SYSTEM};
+use crate::state::files::open_file::OpenFile;
+use alloc::rc::Rc;
+use alloc::vec;
+use alloc::vec::Vec;
+use nacre_abi::message::MAX_BYTES;
+use nacre_proto::flags::O_NOFOLLOW;
+use nacre_proto::structures::Status;
+use nacre_proto::{directory, file};
+use nacre_sys::{OwnedReference, Reference};
 
-/// `setxattr(path, ..)`, `getxattr(path, ..)`, `removexattr(path, ..)`.
-pub fn of_path(process: &mut Process, frame: &mut Frame) -> Answer {
-    check_path(process, frame.arguments()[0], true)?;
-    Err(EOPNOTSUPP)
+/// Bytes of a name, at most.
+const MAX_NAME: u64 = 255;
+/// Bytes of a value, at most, and of all names of a file.
+const MAX_VALUE: u64 = 1 << 16;
+/// Flags of `setxattr`: the attribute must not be there, or must be.
+const FLAGS: u64 = 3;
+/// Name of the attribute that gives a program capabilities.
+const CAPABILITY: &[u8] = b"security.capability";
+/// Bytes of a value that one message carries, beside a name.
+const PART: usize = MAX_BYTES as usize - 256;
+/// Times that a value is sent anew, if others came in between.
+const ATTEMPTS: usize = 16;
+const S_IFDIR: u64 = 0o040000;
+const S_IFREG: u64 = 0o100000;
+const STICKY: u64 = 0o1000;
+
+/// File of a call, as the server knows it.
+enum Target {
+    /// A file that was opened as a place for the call, and its status if modes say anything to the
+    /// user.
+    Place(OwnedReference, Option<Status>),
+    /// An open file of the program's.
+    Open(Rc<OpenFile>),
+    /// A file that keeps no attributes, such as a pipe.
+    Nothing,
 }
 
-/// Carries out an attribute call on a symbolic link itself.
-pub fn of_link(process: &mut Process, frame: &mut Frame) -> Answer {
-    check_path(process, frame.arguments()[0], false)?;
-    Err(EOPNOTSUPP)
+impl Target {
+    fn reference(&self) -> Result<Reference, Errno> {
+        match self {
+            Target::Place(reference, _) => Ok(reference.handle()),
+            Target::Open(open) => open.reference().map_err(|_| EOPNOTSUPP),
+            Target::Nothing => Err(EOPNOTSUPP),
+        }
+    }
+
+    fn status(&self, process: &mut Process) -> Result<Status, Errno> {
+        match self {
+            Target::Open(open) => file_status::of_file(process, open),
+            Target::Place(_, Some(status)) => Ok(*status),
+            Target::Place(reference, None) => {
+                let mut bytes = [0; Status::SIZE];
+                file::status(reference.handle(), &mut bytes[..])?;
+                Status::from_bytes(&bytes).ok_or(EINVAL)
+            }
+            Target::Nothing => Err(EOPNOTSUPP),
+        }
+    }
 }
 
-/// Carries out an attribute call on an open file.
-pub fn of_descriptor(process: &mut Process, frame: &mut Frame) -> Answer {
-    check_descriptor(process, frame.arguments()[0])?;
-    Err(EOPNOTSUPP)
+/// Way in which a call names its file.
+#[derive(Clone, Copy)]
+enum Way {
+    /// By a path, whose last link is followed or not.
+    Path(bool),
+    /// By a descriptor.
+    Descriptor,
 }
 
-/// `listxattr(path, ..)`: an empty list.
-pub fn list(process: &mut Process, frame: &mut Frame) -> Answer {
-    check_path(process, frame.arguments()[0], true).map(|()| 0)
+fn target(process: &mut Process, way: Way, frame: &Frame) -> Result<Target, Errno> {
+    let subject = frame.arguments()[0];
+    let Way::Path(follows) = way else {
+        attribute_target::check_opened(process, subject)?;
+        return process.descriptors.get(subject).map(Target::Open);
+    };
+    let flags = if follows { 0 } else { AT_SYMLINK_NOFOLLOW };
+    match attribute_target::subject(process, CURRENT, subject, flags) {
+        Ok(Subject::Descriptor(descriptor)) => process.descriptors.get(descriptor).map(Target::Open),
+        Ok(Subject::Path(directory, path)) => {
+            let place = Place { directory, path: &path };
+            let status = permissions::judge(process, place, follows)?.and_then(|found| found.file);
+            let flags = u64::from(O_PATH) | if follows { 0 } else { O_NOFOLLOW };
+            let opened = directory::open(directory, flags, 0, &path[..])?;
+            Ok(Target::Place(opened.file, status))
+        }
+        // Files of the tree of processes, and terminals.
+        Ok(Subject::Terminal(_)) | Err(EPERM) => Ok(Target::Nothing),
+        Err(errno) => Err(errno),
+    }
 }
 
-/// `llistxattr(path, ..)`: an empty list.
-pub fn list_of_link(process: &mut Process, frame: &mut Frame) -> Answer {
-    check_path(process, frame.arguments()[0], false).map(|()| 0)
+/// Reads a name. `ERANGE`: it is empty or too long.
+fn name(process: &Process, address: u64) -> Result<Vec<u8>, Errno> {
+    match process.memory.string(address, MAX_NAME + 1) {
+        Ok([]) => Err(ERANGE),
+        Ok(name) => Ok(name.to_vec()),
+        Err(crate::abi::errno::ENAMETOOLONG) => Err(ERANGE),
+        Err(errno) => Err(errno),
+    }
 }
 
-/// `flistxattr(descriptor, ..)`: an empty list.
-pub fn list_of_descriptor(process: &mut Process, frame: &mut Frame) -> Answer {
-    check_descriptor(process, frame.arguments()[0]).map(|()| 0)
+/// Kinds of attributes, by the beginning of their names.
+#[derive(PartialEq, Eq)]
+enum Kind {
+    User,
+    Trusted,
+    Security,
+}
+
+fn kind(name: &[u8]) -> Result<Kind, Errno> {
+    let beginnings = [(&b"user."[..], Kind::User), (b"trusted.", Kind::Trusted), (b"security.", Kind::Security)];
+    let (beginning, kind) = beginnings.into_iter().find(|(beginning, _)| name.starts_with(beginning)).ok_or(EOPNOTSUPP)?;
+    if name.len() > beginning.len() { Ok(kind) } else { Err(EINVAL) }
+}
+
+/// Refuses to let the user read an attribute as Linux does.
+fn check_read(process: &mut Process, target: &Target, kind: &Kind) -> Result<(), Errno> {
+    match kind {
+        Kind::Trusted if !process.identity.capabilities.has(SYSTEM) => Err(ENODATA),
+        Kind::User => {
+            let status = target.status(process)?;
+            if !matches!(status.mode & S_IFMT, S_IFREG | S_IFDIR) {
+                return Err(ENODATA);
+            }
+            if permissions::minds_modes(process) { permissions::check_mode(process, &status, READ) } else { Ok(()) }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to let the user set or remove an attribute as Linux does.
+fn check_write(process: &mut Process, target: &Target, (kind, name): (&Kind, &[u8])) -> Result<(), Errno> {
+    let needed = if name == CAPABILITY { FILE_CAPABILITIES } else { SYSTEM };
+    if *kind != Kind::User {
+        return if process.identity.capabilities.has(needed) { Ok(()) } else { Err(EPERM) };
+    }
+    let status = target.status(process)?;
+    let is_shared = status.mode & S_IFMT == S_IFDIR && status.mode & STICKY != 0;
+    match status.mode & S_IFMT {
+        S_IFREG | S_IFDIR if is_shared && !permissions::owns(process, &status) => Err(EPERM),
+        S_IFREG | S_IFDIR if permissions::minds_modes(process) => permissions::check_mode(process, &status, WRITE),
+        S_IFREG | S_IFDIR => Ok(()),
+        _ => Err(EPERM),
+    }
+}
+
+/// `EINVAL` for a value that names no capabilities.
+fn check_capability(name: &[u8], value: &[u8]) -> Result<(), Errno> {
+    let is_sound = match (value.get(..4), value.len()) {
+        (Some([.., 2]), 20) | (Some([.., 3]), 24) => true,
+        (_, size) => size == 0 || name != CAPABILITY,
+    };
+    if is_sound { Ok(()) } else { Err(EINVAL) }
+}
+
+/// Sends a value, in parts if it is long.
+fn send(target: Reference, name: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
+    let mut message = name.to_vec();
+    let mut offset = 0;
+    loop {
+        let part = &value[offset..value.len().min(offset + PART)];
+        message.truncate(name.len());
+        message.extend_from_slice(part);
+        file::set_attribute(target, flags, name.len() as u64, offset as u64, value.len() as u64, &message[..])?;
+        offset += part.len();
+        if offset >= value.len() {
+            return Ok(());
+        }
+    }
+}
+
+fn set(process: &mut Process, way: Way, frame: &Frame) -> Answer {
+    let target = target(process, way, frame)?;
+    let [_, name_at, value_at, size, flags, _] = frame.arguments();
+    if flags & 0xffff_ffff & !FLAGS != 0 {
+        return Err(EINVAL);
+    }
+    let name = name(process, name_at)?;
+    if size > MAX_VALUE {
+        return Err(E2BIG);
+    }
+    let value = if size == 0 { &[] } else { process.memory.readable(value_at, size)? }.to_vec();
+    let kind = kind(&name)?;
+    check_write(process, &target, (&kind, &name))?;
+    check_capability(&name, &value)?;
+    let reference = target.reference()?;
+    for _ in 1..ATTEMPTS {
+        match process.unlocked(|| send(reference, &name, &value, flags & FLAGS)) {
+            Err(EAGAIN) => {}
+            sent => return sent.map(|()| 0).map_err(unknown),
+        }
+    }
+    Err(EAGAIN)
+}
+
+/// A server that does not know the question keeps no attributes.
+fn unknown(errno: Errno) -> Errno {
+    if errno == ENOSYS { EOPNOTSUPP } else { errno }
+}
+
+/// Asks for something of `size` bytes, part by part; at most `limit` bytes of it.
+fn fetch(limit: usize, mut ask: impl FnMut(u64, &mut [u8]) -> Result<(u64, usize), Errno>) -> Result<(u64, Vec<u8>), Errno> {
+    let mut whole: Vec<u8> = Vec::new();
+    let mut buffer = vec![0; limit.min(MAX_BYTES as usize)];
+    loop {
+        let (size, count) = ask(whole.len() as u64, &mut buffer)?;
+        whole.extend_from_slice(buffer.get(..count).ok_or(EINVAL)?);
+        if count == 0 || whole.len() >= limit || whole.len() as u64 >= size {
+            return Ok((size, whole));
+        }
+    }
+}
+
+/// Writes a value or a list to the program. Size 0 asks for its size alone.
+fn give(process: &mut Process, (address, room): (u64, u64), bytes: &[u8]) -> Answer {
+    if room != 0 && bytes.len() as u64 > room {
+        return Err(ERANGE);
+    }
+    if room != 0 {
+        process.memory.write_bytes(address, bytes)?;
+    }
+    Ok(bytes.len() as u64)
+}
+
+fn get(process: &mut Process, way: Way, frame: &Frame) -> Answer {
+    let target = target(process, way, frame)?;
+    let [_, name_at, value_at, room, ..] = frame.arguments();
+    let name = name(process, name_at)?;
+    check_read(process, &target, &kind(&name)?)?;
+    let reference = target.reference()?;
+    let limit = room.min(MAX_VALUE) as usize;
+    let ask = |offset, buffer: &mut [u8]| {
+        let reply = file::attribute(reference, offset, buffer.len() as u64, &name[..], &mut *buffer)?;
+        Ok((reply.size, reply.value))
+    };
+    let (size, value) = process.unlocked(|| fetch(limit, ask)).map_err(unknown)?;
+    match room {
+        0 => Ok(size),
+        _ if size > room => Err(ERANGE),
+        _ => give(process, (value_at, room), &value),
+    }
+}
+
+fn list(process: &mut Process, way: Way, frame: &Frame) -> Answer {
+    let target = target(process, way, frame)?;
+    let [_, list_at, room, ..] = frame.arguments();
+    let Ok(reference) = target.reference() else { return Ok(0) };
+    let ask = |offset, buffer: &mut [u8]| {
+        let reply = file::attributes(reference, offset, buffer.len() as u64, &mut *buffer)?;
+        Ok((reply.size, reply.names))
+    };
+    let names = match process.unlocked(|| fetch(MAX_VALUE as usize, ask)) {
+        Err(ENOSYS | EOPNOTSUPP) => return Ok(0),
+        names => names?.1,
+    };
+    let shows_trusted = process.identity.capabilities.has(SYSTEM);
+    let shown = names.split_inclusive(|byte| *byte == 0).filter(|name| shows_trusted || !name.starts_with(b"trusted."));
+    let shown: Vec<u8> = shown.flatten().copied().collect();
+    give(process, (list_at, room), &shown)
+}
+
+fn remove(process: &mut Process, way: Way, frame: &Frame) -> Answer {
+    let target = target(process, way, frame)?;
+    let name = name(process, frame.arguments()[1])?;
+    check_write(process, &target, (&kind(&name)?, &name))?;
+    let reference = target.reference()?;
+    process.unlocked(|| file::remove_attribute(reference, &name[..])).map(|_| 0).map_err(unknown)
+}
+
+/// `setxattr(path, name, value, size, flags)`.
+pub fn setxattr(process: &mut Process, frame: &mut Frame) -> Answer {
+    set(process, Way::Path(true), frame)
+}
+
+/// `lsetxattr(path, name, value, size, flags)`.
+pub fn lsetxattr(process: &mut Process, frame: &mut Frame) -> Answer {
+    set(process, Way::Path(false), frame)
+}
+
+/// `fsetxattr(descriptor, name, value, size, flags)`.
+pub fn fsetxattr(process: &mut Process, frame: &mut Frame) -> Answer {
+    set(process, Way::Descriptor, frame)
+}
+
+/// `getxattr(path, name, value, size)`.
+pub fn getxattr(process: &mut Process, frame: &mut Frame) -> Answer {
+    get(process, Way::Path(true), frame)
+}
+
+/// `lgetxattr(path, name, value, size)`.
+pub fn lgetxattr(process: &mut Process, frame: &mut Frame) -> Answer {
+    get(process, Way::Path(false), frame)
+}
+
+/// `fgetxattr(descriptor, name, value, size)`.
+pub fn fgetxattr(process: &mut Process, frame: &mut Frame) -> Answer {
+    get(process, Way::Descriptor, frame)
+}
+
+/// `listxattr(path, list, size)`.
+pub fn listxattr(process: &mut Process, frame: &mut Frame) -> Answer {
+    list(process, Way::Path(true), frame)
+}
+
+/// `llistxattr(path, list, size)`.
+pub fn llistxattr(process: &mut Process, frame: &mut Frame) -> Answer {
+    list(process, Way::Path(false), frame)
+}
+
+/// `flistxattr(descriptor, list, size)`.
+pub fn flistxattr(process: &mut Process, frame: &mut Frame) -> Answer {
+    list(process, Way::Descriptor, frame)
+}
+
+/// `removexattr(path, name)`.
+pub fn removexattr(process: &mut Process, frame: &mut Frame) -> Answer {
+    remove(process, Way::Path(true), frame)
+}
+
+/// `lremovexattr(path, name)`.
+pub fn lremovexattr(process: &mut Process, frame: &mut Frame) -> Answer {
+    remove(process, Way::Path(false), frame)
+}
+
+/// `fremovexattr(descriptor, name)`.
+pub fn fremovexattr(process: &mut Process, frame: &mut Frame) -> Answer {
+    remove(process, Way::Descriptor, frame)
 }

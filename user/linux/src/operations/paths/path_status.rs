@@ -87,13 +87,3 @@ fn of_descriptor(process: &mut Process, descriptor: u64) -> Result<Status, Errno
     process.while_asking([current], |[current]| file::status(current, &mut bytes).map(drop))?;
     Status::from_bytes(&bytes).ok_or(EIO)
 }
-
-/// `ENOENT` and its like if there is nothing at a path of the program's.
-pub fn check_path(process: &mut Process, address: u64, follow: bool) -> Result<(), Errno> {
-    at(process, CURRENT, address, if follow { 0 } else { AT_SYMLINK_NOFOLLOW }).map(drop)
-}
-
-/// `EBADF` if the descriptor is not open.
-pub fn check_descriptor(process: &mut Process, descriptor: u64) -> Result<(), Errno> {
-    process.descriptors.get(descriptor).map(drop)
-}
