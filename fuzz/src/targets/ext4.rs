@@ -205,7 +205,7 @@ fn operate(volume: &mut Volume<Overlay>, bytes: &mut Bytes<'_>, open: &mut Optio
         (15, file) => {
             let all = [at as u8; 900];
             let value = Some(&all[..at as usize % 900]).filter(|_| !at.is_multiple_of(3));
-            drop((volume.file_system(), volume.set_attribute(path, file.as_ref(), b"user.a", value, at as u32 % 4)));
+            let _ = (volume.file_system(), volume.set_attribute(path, file.as_ref(), b"user.a", value, at as u32 % 4));
         }
         _ => {}
     }

@@ -2,8 +2,9 @@
 //! machine ends.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::system::{LIMIT, describe, limits};
@@ -44,7 +45,8 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
             tally.note(name.trim_end(), is_written(products, words, cpus, more)?.as_deref());
         }
     }
-    let others: [(&str, Case); 3] = [
+    let others: [(&str, Case); 4] = [
+        ("a disk keeps attributes, FIFOs, sockets and devices", keeps),
         ("a disk has all that was synced whenever the machine is killed", lasts),
         ("a disk that is only read", is_read_only),
         ("a disk without a volume is refused", has_no_volume),
@@ -108,6 +110,42 @@ fn is_written(products: &Products, words: &[&str], cpus: u32, more: &[&str]) -> 
     }
     let found = tool("debugfs", &["-R", "cat /a/c"], &image)?;
     Ok((!found.as_ref().is_ok_and(|text| text.contains("text\nmore\n"))).then(|| format!("debugfs finds {found:?}")))
+}
+
+/// Lines that a machine prints which finds what another one made on its disk.
+const FOUND: &str = "getxattr(\"file\", \"user.small\", value, sizeof value): 1\ngetxattr(\"file\", \"user.long\", value, sizeof value): 2000\n\
+                     value[1999] == 'v': 1\nlistxattr(\"file\", names, sizeof names): 21\nlgetxattr(\"folder\", \"user.of.folder\", value, sizeof value): 2\n\
+                     kind(\"fifo\"): 1\nkind(\"null\"): 2\nkind(\"socket\"): 12\nwrite(open(\"null\", O_WRONLY), \"x\", 1): 1\n\
+                     at_socket(connect): Connection refused\nat_socket(bind): Address already in use\nread(in, value, 7): 7\n";
+
+fn keeps(products: &Products) -> Outcome<Option<String>> {
+    let folder = Folder::new("disk")?;
+    let image = volume(folder.path(), &[])?;
+    let program = folder.path().join("kept");
+    let compiled = Command::new("gcc").args(["-O1", "-static", "-x", "c", "-o"]).arg(&program).arg("-").stdin(Stdio::piped()).spawn().and_then(|mut gcc| {
+        gcc.stdin.take().map_or(Ok(()), |mut text| text.write_all(include_bytes!("../../../tests/disks/kept.c")))?;
+        gcc.wait()
+    });
+    compiled.context(Class::Machine, || "cannot run gcc".to_string())?;
+    let (program, disk) = (program.display().to_string(), format!("{}:/data", image.display()));
+    for what in ["make", "find"] {
+        let ended = captured(products, &["process", &program, what, "/data"], 1, &disk)?;
+        let text = String::from_utf8_lossy(&ended.output).into_owned();
+        let is_made = what == "make" && text.contains("\"user.huge\", value, 5000, 0): No space left on device\n") && text.matches(": 0\n").count() == 10;
+        if !text.ends_with(FOUND) && what == "find" || what == "make" && !is_made || !matches!(ended.status, Ok(0)) {
+            return Ok(Some(format!("{what}: {}", describe(&ended))));
+        }
+        if let Err(why) = tool("e2fsck", &["-fn"], &image)? {
+            return Ok(Some(why));
+        }
+    }
+    for (command, part) in [("stat /fifo", "Type: FIFO"), ("stat /socket", "Type: socket"), ("stat /null", "major/minor number: 01:03"), ("ea_get -V /file user.small", "1")] {
+        let found = tool("debugfs", &["-R", command], &image)?;
+        if !found.as_ref().is_ok_and(|text| text.contains(part)) {
+            return Ok(Some(format!("debugfs finds {found:?}")));
+        }
+    }
+    Ok(None)
 }
 
 /// The number of the last file that the guest says it has brought to the disk.

@@ -4,7 +4,8 @@ use crate::origin::join;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
-use nacre_proto::flags::{AT_SYMLINK_NOFOLLOW, O_CREAT, O_NOFOLLOW, O_RDONLY, O_TRUNC, O_WRONLY, S_IFDIR, S_IFIFO, S_IFLNK, S_IFREG, S_IFSOCK};
+use nacre_proto::attribute_values::{self, MAX_VALUE};
+use nacre_proto::flags::{AT_SYMLINK_NOFOLLOW, O_CREAT, O_NOFOLLOW, O_PATH, O_RDONLY, O_TRUNC, O_WRONLY, S_IFDIR, S_IFIFO, S_IFLNK, S_IFREG, S_IFSOCK};
 use nacre_proto::structures::Status;
 use nacre_proto::{Errno, directory, file};
 use nacre_snapshot::image::Change;
@@ -38,6 +39,13 @@ impl Changes {
         match directory {
             Some(directory) if self.paths.len() < MAX_PATHS => drop(self.paths.insert(join(directory, path))),
             _ => self.is_incomplete = true,
+        }
+    }
+
+    /// The open file of this path is changed. One without a path goes with what has it open.
+    pub fn note_file(&mut self, path: Option<&[u8]>) {
+        if let Some(path) = path {
+            self.note(Some(b"/"), path);
         }
     }
 
@@ -108,7 +116,30 @@ fn look(files: Reference, path: &[u8]) -> Option<Change> {
         _ => return None,
     };
     let Status { mode, inode, uid, gid, atime_sec, atime_nsec, mtime_sec, mtime_nsec, .. } = found;
-    Some(Change { mode, inode, owner: [uid, gid], times: [atime_sec, atime_nsec, mtime_sec, mtime_nsec], contents, ..gone })
+    let attributes = attributes(files, path);
+    Some(Change { attributes, mode, inode, owner: [uid, gid], times: [atime_sec, atime_nsec, mtime_sec, mtime_nsec], contents, ..gone })
+}
+
+/// Returns names and values of a file's extended attributes, as far as they can be read.
+fn attributes(files: Reference, path: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let Ok(opened) = directory::open(files, O_PATH | O_NOFOLLOW, 0, path) else { return Vec::new() };
+    let file = opened.file.handle();
+    let names = attribute_values::read(file, b"", MAX_VALUE).map_or(Vec::new(), |(_, names)| names);
+    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    names.filter_map(|name| Some((name.to_vec(), attribute_values::read(file, name, MAX_VALUE).ok()?.1))).collect()
+}
+
+/// Gives a file the extended attributes that it had, and no others, as far as that is allowed.
+fn set_attributes(files: Reference, change: &Change) {
+    let Ok(opened) = directory::open(files, O_PATH | O_NOFOLLOW, 0, &change.path[..]) else { return };
+    let file = opened.file.handle();
+    let found = attribute_values::read(file, b"", MAX_VALUE).map_or(Vec::new(), |(_, names)| names);
+    for name in found.split(|byte| *byte == 0).filter(|name| !change.attributes.iter().any(|(kept, _)| kept == name)) {
+        let _ = file::remove_attribute(file, name);
+    }
+    for (name, value) in &change.attributes {
+        let _ = attribute_values::set(file, name, value, 0);
+    }
 }
 
 /// Makes the files of an image as they were. Returns the number of those that could not be made.
@@ -121,7 +152,10 @@ pub fn apply(files: Reference, changes: &[Change]) -> usize {
     });
     let missing = changes.iter().filter(|change| change.mode != 0 && make(files, change).is_err()).count();
     // Those of a directory change with what is made in it.
-    changes.iter().filter(|change| change.mode != 0).for_each(|change| set_facts(files, change));
+    changes.iter().filter(|change| change.mode != 0).for_each(|change| {
+        set_attributes(files, change);
+        set_facts(files, change);
+    });
     missing
 }
 

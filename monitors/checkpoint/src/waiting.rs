@@ -299,6 +299,7 @@ impl Outside {
                 self.changes.note(place, from);
                 return self.changes.note(place, to);
             }
+            file::set_attribute::LABEL | file::remove_attribute::LABEL => return self.changes.note_file(place),
             _ => return,
         }
         if !place.is_some_and(|place| is_device(&join(place, asked.bytes))) {

@@ -14,7 +14,9 @@ use nacre_nest::command::lossy;
 use nacre_proto::flags::{
     AT_SYMLINK_NOFOLLOW, LOCK_NONE, LOCK_READ, LOCK_WRITE, O_CREAT, O_DIRECTORY, O_EXCL,
     O_NOFOLLOW, O_NONBLOCK, O_PATH, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY, UTIME_NOW, UTIME_OMIT,
+    XATTR_CREATE, XATTR_REPLACE,
 };
+use nacre_proto::attribute_values::{self, MAX_VALUE};
 use nacre_proto::path::NO_LINKS;
 use nacre_proto::structures::{Entries, Status as WireStatus};
 use nacre_proto::{directory, file};
@@ -69,6 +71,18 @@ impl Share {
         let flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK;
         let opened = directory::open(self.root(), flags, 0, &marked(path)[..]).map_err(refused)?;
         file::set_size(opened.file.handle(), size).map(drop).map_err(refused)
+    }
+
+    /// Asks something of the open file, or of the one at the path, opened as a place.
+    fn with_file<T>(
+        &self, path: &Path, open: Option<&OwnedReference>,
+        ask: impl FnOnce(Reference) -> Result<T, nacre_proto::Errno>,
+    ) -> Result<T, Errno> {
+        if let Some(file) = open {
+            return ask(file.handle()).map_err(refused);
+        }
+        let opened = directory::open(self.root(), O_PATH | O_NOFOLLOW, 0, &marked(path)[..]).map_err(refused)?;
+        ask(opened.file.handle()).map_err(refused)
     }
 
     fn set_owner(&self, path: &Path, open: Option<&OwnedReference>, [uid, gid]: [u64; 2]) -> Result<(), Errno> {
@@ -248,6 +262,22 @@ impl Tree for Share {
             self.set_times(path, open, [changes.accessed, changes.modified].map(time))?;
         }
         Ok(())
+    }
+
+    fn attribute(
+        &mut self, path: &Path, open: Option<&OwnedReference>, name: &[u8],
+    ) -> Result<Vec<u8>, Errno> {
+        self.with_file(path, open, |file| attribute_values::read(file, name, MAX_VALUE)).map(|(_, value)| value)
+    }
+
+    fn set_attribute(
+        &mut self, path: &Path, open: Option<&OwnedReference>, name: &[u8], value: Option<&[u8]>, flags: u32,
+    ) -> Result<(), Errno> {
+        let flags = u64::from(flags) & (XATTR_CREATE | XATTR_REPLACE);
+        self.with_file(path, open, |file| match value {
+            Some(value) => attribute_values::set(file, name, value, flags),
+            None => file::remove_attribute(file, name).map(drop),
+        })
     }
 
     fn make_directory(&mut self, path: &Path, mode: u32) -> Result<(), Errno> {

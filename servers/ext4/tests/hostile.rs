@@ -148,7 +148,7 @@ fn operate(volume: &mut Volume<Overlay>, seed: &mut Seed, open: &mut Option<Open
             drop((volume.status(path), volume.attribute(path, file.as_ref(), b""), volume.attribute(path, None, b"user.a")));
             let bytes = [at as u8; 900];
             let value = Some(&bytes[..at as usize % 900]).filter(|_| !at.is_multiple_of(3));
-            drop(volume.set_attribute(path, file.as_ref(), b"user.a", value, at as u32 % 4));
+            let _ = volume.set_attribute(path, file.as_ref(), b"user.a", value, at as u32 % 4);
         }
         (1..=3, _) => *open = volume.open(path, flags).ok(),
         (4, Some(file)) => drop(volume.read(file, at, &mut [0; 5000])),

@@ -14,6 +14,7 @@ extern crate alloc;
 #[macro_use]
 mod declare;
 
+pub mod attribute_values;
 pub mod client;
 pub mod describe;
 pub mod errno;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// First bytes of an image.
 pub const MAGIC: [u8; 8] = *b"nacreimg";
 /// Version of the format. Others are refused by name.
-pub const VERSION: u64 = 5;
+pub const VERSION: u64 = 6;
 /// Distance at which the data of an environment begins: segments without kernel objects, in which
 /// no server's answer lands. An environment's other memory is smaller.
 pub const DATA: u64 = 1 << 40;
@@ -115,6 +115,8 @@ pub struct Change {
     pub times: [u64; 4],
     /// The contents, or the target of a symbolic link.
     pub contents: Vec<u8>,
+    /// Names and values of extended attributes.
+    pub attributes: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 /// Facts of a frozen environment: all but its pages.

@@ -1,7 +1,7 @@
 //! Extended attributes: names with values that the server keeps for a file. What a user may do with
 //! them is judged here, by the beginning of the name, as Linux does.
 
-use crate::abi::errno::{Answer, E2BIG, EAGAIN, EINVAL, ENODATA, ENOSYS, EOPNOTSUPP, EPERM, ERANGE, Errno};
+use crate::abi::errno::{Answer, E2BIG, EINVAL, ENODATA, ENOSYS, EOPNOTSUPP, EPERM, ERANGE, Errno};
 use crate::abi::file_flags::{AT_SYMLINK_NOFOLLOW, CURRENT, O_PATH};
 use crate::abi::registers::Frame;
 use crate::operations::paths::attribute_target::{self, Subject};
@@ -12,9 +12,8 @@ use crate::process::exchange::Place;
 use crate::state::capabilities::{FILE_CAPABILITIES, SYSTEM};
 use crate::state::files::open_file::OpenFile;
 use alloc::rc::Rc;
-use alloc::vec;
 use alloc::vec::Vec;
-use nacre_abi::message::MAX_BYTES;
+use nacre_proto::attribute_values::{self, MAX_VALUE};
 use nacre_proto::flags::O_NOFOLLOW;
 use nacre_proto::structures::Status;
 use nacre_proto::{directory, file};
@@ -22,16 +21,10 @@ use nacre_sys::{OwnedReference, Reference};
 
 /// Bytes of a name, at most.
 const MAX_NAME: u64 = 255;
-/// Bytes of a value, at most, and of all names of a file.
-const MAX_VALUE: u64 = 1 << 16;
 /// Flags of `setxattr`: the attribute must not be there, or must be.
 const FLAGS: u64 = 3;
 /// Name of the attribute that gives a program capabilities.
 const CAPABILITY: &[u8] = b"security.capability";
-/// Bytes of a value that one message carries, beside a name.
-const PART: usize = MAX_BYTES as usize - 256;
-/// Times that a value is sent anew, if others came in between.
-const ATTEMPTS: usize = 16;
 const S_IFDIR: u64 = 0o040000;
 const S_IFREG: u64 = 0o100000;
 const STICKY: u64 = 0o1000;
@@ -165,22 +158,6 @@ fn check_capability(name: &[u8], value: &[u8]) -> Result<(), Errno> {
     if is_sound { Ok(()) } else { Err(EINVAL) }
 }
 
-/// Sends a value, in parts if it is long.
-fn send(target: Reference, name: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
-    let mut message = name.to_vec();
-    let mut offset = 0;
-    loop {
-        let part = &value[offset..value.len().min(offset + PART)];
-        message.truncate(name.len());
-        message.extend_from_slice(part);
-        file::set_attribute(target, flags, name.len() as u64, offset as u64, value.len() as u64, &message[..])?;
-        offset += part.len();
-        if offset >= value.len() {
-            return Ok(());
-        }
-    }
-}
-
 fn set(process: &mut Process, way: Way, frame: &Frame) -> Answer {
     let target = target(process, way, frame)?;
     let [_, name_at, value_at, size, flags, _] = frame.arguments();
@@ -188,7 +165,7 @@ fn set(process: &mut Process, way: Way, frame: &Frame) -> Answer {
         return Err(EINVAL);
     }
     let name = name(process, name_at)?;
-    if size > MAX_VALUE {
+    if size > MAX_VALUE as u64 {
         return Err(E2BIG);
     }
     let value = if size == 0 { &[] } else { process.memory.readable(value_at, size)? }.to_vec();
@@ -196,31 +173,13 @@ fn set(process: &mut Process, way: Way, frame: &Frame) -> Answer {
     check_write(process, &target, (&kind, &name))?;
     check_capability(&name, &value)?;
     let reference = target.reference()?;
-    for _ in 1..ATTEMPTS {
-        match process.unlocked(|| send(reference, &name, &value, flags & FLAGS)) {
-            Err(EAGAIN) => {}
-            sent => return sent.map(|()| 0).map_err(unknown),
-        }
-    }
-    Err(EAGAIN)
+    process.unlocked(|| attribute_values::set(reference, &name, &value, flags & FLAGS)).map_err(unknown)?;
+    Ok(0)
 }
 
 /// A server that does not know the question keeps no attributes.
 fn unknown(errno: Errno) -> Errno {
     if errno == ENOSYS { EOPNOTSUPP } else { errno }
-}
-
-/// Asks for something of `size` bytes, part by part; at most `limit` bytes of it.
-fn fetch(limit: usize, mut ask: impl FnMut(u64, &mut [u8]) -> Result<(u64, usize), Errno>) -> Result<(u64, Vec<u8>), Errno> {
-    let mut whole: Vec<u8> = Vec::new();
-    let mut buffer = vec![0; limit.min(MAX_BYTES as usize)];
-    loop {
-        let (size, count) = ask(whole.len() as u64, &mut buffer)?;
-        whole.extend_from_slice(buffer.get(..count).ok_or(EINVAL)?);
-        if count == 0 || whole.len() >= limit || whole.len() as u64 >= size {
-            return Ok((size, whole));
-        }
-    }
 }
 
 /// Writes a value or a list to the program. Size 0 asks for its size alone.
@@ -240,12 +199,8 @@ fn get(process: &mut Process, way: Way, frame: &Frame) -> Answer {
     let name = name(process, name_at)?;
     check_read(process, &target, &kind(&name)?)?;
     let reference = target.reference()?;
-    let limit = room.min(MAX_VALUE) as usize;
-    let ask = |offset, buffer: &mut [u8]| {
-        let reply = file::attribute(reference, offset, buffer.len() as u64, &name[..], &mut *buffer)?;
-        Ok((reply.size, reply.value))
-    };
-    let (size, value) = process.unlocked(|| fetch(limit, ask)).map_err(unknown)?;
+    let limit = room.min(MAX_VALUE as u64) as usize;
+    let (size, value) = process.unlocked(|| attribute_values::read(reference, &name, limit)).map_err(unknown)?;
     match room {
         0 => Ok(size),
         _ if size > room => Err(ERANGE),
@@ -257,11 +212,7 @@ fn list(process: &mut Process, way: Way, frame: &Frame) -> Answer {
     let target = target(process, way, frame)?;
     let [_, list_at, room, ..] = frame.arguments();
     let Ok(reference) = target.reference() else { return Ok(0) };
-    let ask = |offset, buffer: &mut [u8]| {
-        let reply = file::attributes(reference, offset, buffer.len() as u64, &mut *buffer)?;
-        Ok((reply.size, reply.names))
-    };
-    let names = match process.unlocked(|| fetch(MAX_VALUE as usize, ask)) {
+    let names = match process.unlocked(|| attribute_values::read(reference, b"", MAX_VALUE)) {
         Err(ENOSYS | EOPNOTSUPP) => return Ok(0),
         names => names?.1,
     };

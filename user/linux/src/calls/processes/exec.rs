@@ -36,8 +36,9 @@ use nacre_sys::{OwnedReference, Reference};
 
 /// Maximum size of an argument with its final zero.
 const LONGEST: u64 = 128 << 10;
-/// Maximum size of all arguments and the environment, with their addresses.
-const MOST: u64 = 2 << 20;
+/// Maximum size of the path, all arguments and the environment, with their final zeros and the
+/// addresses of the latter two: a quarter of the stack, within these bounds.
+const MOST: core::ops::RangeInclusive<u64> = 128 << 10..=2 << 20;
 /// Maximum size of the command that the manager is told.
 const MAX_NAMES: usize = 1040;
 /// Bytes of the stack that a program starts with, beside its arguments: it grows.
@@ -68,6 +69,7 @@ fn strings(process: &Process, address: u64, total: &mut u64) -> Result<Vec<Vec<u
     if address == 0 {
         return Ok(all);
     }
+    let most = (process.limits.stack() / 4).clamp(*MOST.start(), *MOST.end());
     for at in (address..).step_by(8) {
         let [start] = process.memory.read_words(at)?;
         if start == 0 {
@@ -75,7 +77,7 @@ fn strings(process: &Process, address: u64, total: &mut u64) -> Result<Vec<Vec<u
         }
         let text = process.memory.string(start, LONGEST).map_err(|error| if error == ENAMETOOLONG { E2BIG } else { error })?;
         *total += text.len() as u64 + 9;
-        if *total > MOST {
+        if *total > most {
             return Err(E2BIG);
         }
         fallible::push(&mut all, fallible::collect(text.iter().copied())?)?;
@@ -173,7 +175,7 @@ fn execute_at(process: &mut Process, frame: &mut Frame, directory: u64, path: u6
     if flags & !(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) != 0 {
         return Err(EINVAL);
     }
-    let mut total = path.len() as u64;
+    let mut total = path.len() as u64 + 1;
     let arguments = strings(process, arguments, &mut total)?;
     let environment = strings(process, environment, &mut total)?;
     let mut command = named(process, directory, path, flags)?;
