@@ -277,6 +277,8 @@ impl<S: Store> Tree<S> {
     /// Returns the facts that `stat` shows.
     pub fn facts(&self, key: Key) -> Result<Facts, Errno> {
         let node = self.node(key)?;
+        // The size of another side's directory is known to that side alone.
+        let there = node.outside_stamp.filter(|_| node.origin.is_some() && node.is_directory());
         Ok(Facts {
             file_system: self.file_system_of(node),
             inode: self.inode_of(key, node),
@@ -284,8 +286,9 @@ impl<S: Store> Tree<S> {
             links: node.links.max(node.outside_links),
             owner: (node.uid, node.gid),
             device: if let NodeContent::Special(device) = node.body { device } else { 0 },
-            size: node.size(),
+            size: there.map_or(node.size(), |(_, size)| size),
             blocks: match &node.body {
+                NodeContent::Directory(_) if there.is_some() => node.outside_blocks,
                 NodeContent::File(content) => content.blocks().max(node.outside_blocks),
                 NodeContent::Directory(_) => node::DIRECTORY_SIZE / 512,
                 _ => 0,
