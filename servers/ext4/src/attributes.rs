@@ -144,7 +144,8 @@ impl<D: Disk> Core<D> {
         if is_one { Ok(content.to_vec()) } else { Err(errno::CORRUPT) }
     }
 
-    /// Returns the value of an attribute of a file; of an empty name, all names, a zero behind each.
+    /// Returns the value of an attribute of a file; of an empty name, all names, a zero behind
+    /// each.
     pub fn attribute(&mut self, inode: &Inode, name: &[u8]) -> Result<Vec<u8>, Errno> {
         if name.is_empty() {
             let beginning = |kind| KINDS.iter().find(|(_, number)| *number == kind).map(|(beginning, _)| *beginning);

@@ -8,6 +8,7 @@ mod again;
 #[cfg(test)]
 mod again_tests;
 mod attributes;
+mod attributing;
 pub mod boot;
 mod change;
 mod content;

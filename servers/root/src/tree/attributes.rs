@@ -1,14 +1,7 @@
-//! Extended attributes of nodes: names with values, which programs give to files.
-//!
-//! Those of a file of another side's are that side's. If its changes are kept here, the first
-//! change brings all of them here. Whoever stores an attribute here pays for it as for a name.
+//! Extended attributes of a node: names with values, which programs give to files. Whoever stores
+//! an attribute pays for it as for a name.
 
-use super::outside::Changes;
-use super::{Time, Tree};
-use crate::notices::event;
 use crate::store::Store;
-use crate::table::Key;
-use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use nacre_proto::Errno;
@@ -18,8 +11,6 @@ use nacre_proto::flags::{XATTR_CREATE, XATTR_REPLACE};
 const MAX_NAME: usize = 255;
 /// Bytes of a value, at most, and of all names of a file.
 pub const MAX_VALUE: usize = 1 << 16;
-/// Bytes of names and values that come here with a file of another side's, at most.
-const MAX_BROUGHT: usize = 1 << 20;
 /// Beginnings of the names that are kept. Access lists would have to be obeyed.
 const KINDS: [&[u8]; 3] = [b"user.", b"trusted.", b"security."];
 
@@ -35,20 +26,25 @@ struct Value {
 pub struct Attributes(BTreeMap<Vec<u8>, Value>);
 
 impl Attributes {
+    /// Returns the value of an attribute.
+    pub(super) fn get(&self, name: &[u8]) -> Option<&[u8]> {
+        self.0.get(name).map(|value| &value.bytes[..])
+    }
+
     /// Returns the names, a zero behind each.
-    fn names(&self) -> Vec<u8> {
+    pub(super) fn names(&self) -> Vec<u8> {
         self.0.keys().flat_map(|name| name.iter().copied().chain([0])).collect()
     }
 
     /// Takes an attribute out, and gives back what was paid for it.
-    fn remove(&mut self, store: &mut impl Store, name: &[u8]) -> Option<()> {
+    pub(super) fn remove(&mut self, store: &mut impl Store, name: &[u8]) -> Option<()> {
         let value = self.0.remove(name)?;
         store.give_name(value.payer, name.len() + value.bytes.len());
         Some(())
     }
 
     /// Sets an attribute, for which whoever pays now has to have room.
-    fn set(&mut self, store: &mut impl Store, name: &[u8], value: &[u8]) -> Result<(), Errno> {
+    pub(super) fn set(&mut self, store: &mut impl Store, name: &[u8], value: &[u8]) -> Result<(), Errno> {
         let size = name.len() + value.len();
         if self.names().len() + name.len() + 1 > MAX_VALUE || !store.has_room() {
             return Err(Errno::ENOSPC);
@@ -68,7 +64,7 @@ impl Attributes {
 }
 
 /// `EOPNOTSUPP`: attributes of such names are not kept.
-fn check_name(name: &[u8]) -> Result<(), Errno> {
+pub(super) fn check_name(name: &[u8]) -> Result<(), Errno> {
     match name.len() {
         0 => Err(Errno::ERANGE),
         size if size > MAX_NAME => Err(Errno::ERANGE),
@@ -79,168 +75,10 @@ fn check_name(name: &[u8]) -> Result<(), Errno> {
 }
 
 /// Refuses a change of an attribute that must be there or must not.
-fn check_flags(is_there: bool, flags: u64) -> Result<(), Errno> {
+pub(super) fn check_flags(is_there: bool, flags: u64) -> Result<(), Errno> {
     match is_there {
         true if flags & XATTR_CREATE != 0 => Err(Errno::EEXIST),
         false if flags & XATTR_REPLACE != 0 => Err(Errno::ENODATA),
         _ => Ok(()),
-    }
-}
-
-impl<S: Store> Tree<S> {
-    /// Returns true if another side tells a node's attributes: it gets the changes, or there was
-    /// none.
-    fn has_attributes_outside(&mut self, key: Key) -> Result<bool, Errno> {
-        if self.is_passed(key) {
-            // A number of a file without a name leads to another file.
-            return Ok(self.status_there(key)?.is_some());
-        }
-        let node = self.node(key)?;
-        Ok(node.origin.is_some_and(|away| self.sides.of(away).is_some_and(|side| side.changes != Changes::Passed)) && node.attributes.is_none())
-    }
-
-    /// Returns the value of an attribute. `ENODATA`: there is none of this name.
-    pub fn attribute(&mut self, key: Key, name: &[u8]) -> Result<Vec<u8>, Errno> {
-        check_name(name)?;
-        if self.has_attributes_outside(key)? {
-            let is_kept = !self.is_passed(key);
-            let away = self.node(key)?.origin.ok_or(Errno::EIO)?;
-            return match self.sides.of_mut(away).ok_or(Errno::EIO)?.origin.attribute(away.id, name) {
-                Err(Errno::EOPNOTSUPP) if is_kept => Err(Errno::ENODATA),
-                value => value,
-            };
-        }
-        let known = self.node(key)?.attributes.as_ref().and_then(|known| known.0.get(name));
-        known.map(|value| value.bytes.clone()).ok_or(Errno::ENODATA)
-    }
-
-    /// Returns the names of all attributes, a zero behind each.
-    pub fn attributes(&mut self, key: Key) -> Result<Vec<u8>, Errno> {
-        if !self.has_attributes_outside(key)? {
-            return Ok(self.node(key)?.attributes.as_ref().map_or(Vec::new(), |known| known.names()));
-        }
-        let away = self.node(key)?.origin.ok_or(Errno::EIO)?;
-        let names = match self.sides.of_mut(away).ok_or(Errno::EIO)?.origin.attributes(away.id) {
-            Err(Errno::EOPNOTSUPP) => Vec::new(),
-            names => names?,
-        };
-        Ok(names.split(|byte| *byte == 0).filter(|name| check_name(name).is_ok()).flat_map(|name| [name, &[0]].concat()).collect())
-    }
-
-    /// Sets an attribute, or removes it. `EEXIST`, `ENODATA`: it is there, or is not.
-    pub fn set_attribute(&mut self, key: Key, name: &[u8], value: Option<&[u8]>, flags: u64, now: Time) -> Result<(), Errno> {
-        check_name(name)?;
-        if value.is_some_and(|value| value.len() > MAX_VALUE) {
-            return Err(Errno::E2BIG);
-        }
-        self.check_change(key)?;
-        if self.is_passed(key) && self.has_attributes_outside(key)? {
-            let size = name.len() + value.map_or(0, <[u8]>::len);
-            if value.is_some() && !self.store.spend(size as u64) {
-                return Err(Errno::ENOSPC);
-            }
-            self.pass_attribute(key, name, value, flags)?;
-        } else {
-            self.bring_attributes(key)?;
-            self.change_attribute(key, name, value, flags)?;
-        }
-        self.node_mut(key)?.changed = now;
-        self.note(key, event::ATTRIB);
-        Ok(())
-    }
-
-    fn change_attribute(&mut self, key: Key, name: &[u8], value: Option<&[u8]>, flags: u64) -> Result<(), Errno> {
-        let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
-        let known = node.attributes.get_or_insert_default();
-        check_flags(known.0.contains_key(name), flags)?;
-        match value {
-            Some(value) => known.set(&mut self.store, name, value),
-            None => known.remove(&mut self.store, name).ok_or(Errno::ENODATA),
-        }
-    }
-
-    /// Brings all attributes of a file here before the first of them changes here.
-    fn bring_attributes(&mut self, key: Key) -> Result<(), Errno> {
-        if !self.has_attributes_outside(key)? {
-            return Ok(());
-        }
-        let (names, mut brought, mut size) = (self.attributes(key)?, Attributes::default(), 0);
-        for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-            let value = match self.attribute(key, name) {
-                Err(Errno::ENODATA) => continue,
-                value => value,
-            };
-            let set = value.and_then(|value| {
-                size += name.len() + value.len();
-                if size > MAX_BROUGHT { Err(Errno::ENOSPC) } else { brought.set(&mut self.store, name, &value) }
-            });
-            if let Err(errno) = set {
-                brought.release(&mut self.store);
-                return Err(errno);
-            }
-        }
-        self.node_mut(key)?.attributes = Some(Box::new(brought));
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::outside::Changes;
-    use super::super::outside_tests::{NOW, find, tree, world};
-    use super::*;
-    use crate::store::fake::Fake;
-
-    fn value(tree: &mut Tree<Fake>, key: Key) -> Result<Vec<u8>, Errno> {
-        tree.attribute(key, b"user.a")
-    }
-
-    #[test]
-    fn attributes_are_set_listed_and_removed_and_paid_for() {
-        let mut tree = Tree::new(Fake::new(1 << 20), NOW);
-        let root = tree.root();
-        let key = tree.make_directory(root, b"/d", 0o755, NOW).unwrap();
-        let mut set = |name: &[u8], value: &[u8], flags| tree.set_attribute(key, name, Some(value), flags, NOW);
-        assert_eq!(set(b"user.a", b"1", XATTR_REPLACE), Err(Errno::ENODATA));
-        assert_eq!((set(b"user.a", b"1", XATTR_CREATE), set(b"user.a", b"2", XATTR_CREATE)), (Ok(()), Err(Errno::EEXIST)));
-        assert_eq!((set(b"user.a", b"", 0), set(b"trusted.t", &[7; MAX_VALUE], 0)), (Ok(()), Ok(())));
-        assert_eq!(set(b"user.b", &[7; MAX_VALUE + 1], 0), Err(Errno::E2BIG));
-        for name in [&b"user."[..], b"system.posix_acl_access", b"other.x"] {
-            assert_eq!(set(name, b"1", 0), Err(Errno::EOPNOTSUPP));
-        }
-        assert_eq!([set(b"", b"", 0), set(&[b'u'; 256], b"", 0), set(b"user.\0", b"", 0)], [Err(Errno::ERANGE), Err(Errno::ERANGE), Err(Errno::EINVAL)]);
-        assert_eq!((value(&mut tree, key), tree.attributes(key)), (Ok(Vec::new()), Ok(b"trusted.t\0user.a\0".to_vec())));
-        assert_eq!(tree.set_attribute(key, b"user.a", None, 0, NOW), Ok(()));
-        assert_eq!(tree.set_attribute(key, b"user.a", None, 0, NOW), Err(Errno::ENODATA));
-        tree.remove(root, b"/d", true, NOW).unwrap();
-        assert_eq!(tree.store().payers.0.names(), 0);
-    }
-
-    #[test]
-    fn names_of_one_file_have_a_bound() {
-        let mut tree = Tree::new(Fake::new(1 << 20), NOW);
-        let root = tree.root();
-        let name = |number: usize| std::format!("user.{number:0240}").into_bytes();
-        let count = (0..1000).take_while(|number| tree.set_attribute(root, &name(*number), Some(b""), 0, NOW).is_ok()).count();
-        assert_eq!(count, MAX_VALUE / 246);
-    }
-
-    #[test]
-    fn changes_pass_or_stay_here_with_what_was_there() {
-        for changes in [Changes::Kept, Changes::Passed, Changes::Refused] {
-            let other = world();
-            let mut tree = tree(&other, changes);
-            let key = find(&mut tree, b"/large").unwrap();
-            let id = tree.get(key).unwrap().origin.unwrap().id;
-            other.0.borrow_mut().attributes.insert((id, b"user.a".to_vec()), b"there".to_vec());
-            assert_eq!((value(&mut tree, key), tree.attributes(key)), (Ok(b"there".to_vec()), Ok(b"user.a\0".to_vec())));
-            let expected = if changes == Changes::Refused { Err(Errno::EROFS) } else { Ok(()) };
-            assert_eq!(tree.set_attribute(key, b"user.b", Some(b"here"), 0, NOW), expected);
-            assert_eq!(other.0.borrow().attributes.len(), 1 + usize::from(changes == Changes::Passed));
-            let names: &[u8] = if changes == Changes::Refused { b"user.a\0" } else { b"user.a\0user.b\0" };
-            assert_eq!((value(&mut tree, key), tree.attributes(key)), (Ok(b"there".to_vec()), Ok(names.to_vec())));
-            assert_eq!(tree.set_attribute(key, b"user.a", None, 0, NOW), expected);
-            assert_eq!(value(&mut tree, key).is_err(), expected.is_ok());
-        }
     }
 }

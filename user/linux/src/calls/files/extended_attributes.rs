@@ -66,9 +66,9 @@ impl Target {
 /// Way in which a call names its file.
 #[derive(Clone, Copy)]
 enum Way {
-    /// By a path, whose last link is followed or not.
+    /// Path, whose last link is followed or not.
     Path(bool),
-    /// By a descriptor.
+    /// Descriptor.
     Descriptor,
 }
 
