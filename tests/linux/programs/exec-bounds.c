@@ -35,7 +35,6 @@ int main(int count, char **arguments)
     words[0] = self, words[1] = program, words[2] = large;
     SHOW(execve(self, words, none));
     run(100000);
-    run(2 << 20);
     run((2 << 20) + 1);
     getrlimit(RLIMIT_STACK, &limit);
     limit.rlim_cur = 1 << 20;
