@@ -15,6 +15,8 @@ mod control;
 mod exchange;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
+#[cfg(test)]
+mod hostile_tests;
 mod memory;
 mod network;
 mod pci;
