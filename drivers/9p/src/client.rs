@@ -1,6 +1,7 @@
 //! The client: one message out, one answer in.
 
 use crate::answer::{Answer, Status, Time};
+use crate::message::{Message, append, read_header};
 use crate::names::{Entry, Listing, is_name};
 use crate::paths::{MAX_PATH, Paths};
 use crate::{Error, MAX_MESSAGE, PAYLOAD};
@@ -72,16 +73,12 @@ pub(crate) mod kind {
     pub const FORGET: u8 = 120;
 }
 
-/// Kind of the answer that tells of an error.
-const ERROR: u8 = 7;
 const VERSION: &[u8] = b"9P2000.L";
 /// Tag of the first message, and of all others.
 const NO_TAG: u16 = 0xffff;
 const TAG: u16 = 1;
 /// Number of no file.
 const NONE: u32 = u32::MAX;
-/// Bytes before what a message says: its size, kind and tag.
-const HEADER: usize = 7;
 /// Fields of a status that are asked for: all of `stat`.
 const BASIC: u64 = 0x7ff;
 /// Flag of a removal: the name is a directory's.
@@ -142,47 +139,6 @@ pub struct Client<W> {
     payload: u32,
     /// Paths that the server keeps, if that must be seen to.
     paths: Option<Paths>,
-}
-
-/// A message that is being written.
-pub(crate) struct Message<'a>(&'a mut Vec<u8>);
-
-impl Message<'_> {
-    pub(crate) fn words(self, words: &[u32]) -> Self {
-        words.iter().for_each(|word| self.0.extend_from_slice(&word.to_le_bytes()));
-        self
-    }
-
-    pub(crate) fn long(self, word: u64) -> Self {
-        self.0.extend_from_slice(&word.to_le_bytes());
-        self
-    }
-
-    fn short(self, word: u16) -> Self {
-        self.0.extend_from_slice(&word.to_le_bytes());
-        self
-    }
-
-    fn bytes(self, bytes: &[u8]) -> Self {
-        self.0.extend_from_slice(bytes);
-        self
-    }
-
-    /// A string; what is longer than strings are is cut off.
-    pub(crate) fn string(self, text: &[u8]) -> Self {
-        let text = &text[..text.len().min(u16::MAX.into())];
-        self.short(text.len() as u16).bytes(text)
-    }
-}
-
-/// Appends a message.
-fn append(to: &mut Vec<u8>, (kind, tag): (u8, u16), fill: impl for<'a> FnOnce(Message<'a>) -> Message<'a>) {
-    let start = to.len();
-    to.extend_from_slice(&[0, 0, 0, 0, kind]);
-    to.extend_from_slice(&tag.to_le_bytes());
-    fill(Message(to));
-    let size = (to.len() - start) as u32;
-    to[start..start + 4].copy_from_slice(&size.to_le_bytes());
 }
 
 fn checked(name: &[u8]) -> Result<(), Error> {
@@ -506,19 +462,5 @@ impl<W: Wire> Client<W> {
     /// Waits until the content of an open file is on the server's disk.
     pub fn sync(&mut self, open: Fid) -> Result<(), Error> {
         self.ask(kind::SYNC, |message| message.words(&[open.0, 0])).map(drop)
-    }
-}
-
-/// Checks that an answer belongs to a request; the rest of it.
-fn read_header(answer: &[u8], kind: u8, tag: u16) -> Result<Answer<'_>, Error> {
-    let mut rest = Answer(answer);
-    let (size, found, its_tag) = (rest.word()?, rest.number(1)? as u8, rest.number(2)? as u16);
-    if size as usize != answer.len() || answer.len() < HEADER || its_tag != tag {
-        return Err(Error::BROKEN);
-    }
-    match found {
-        ERROR => Err(Error(rest.word().ok().filter(|number| (1..4096).contains(number)).unwrap_or(Error::BROKEN.0))),
-        found if found == kind + 1 => Ok(rest),
-        _ => Err(Error::BROKEN),
     }
 }

@@ -11,6 +11,7 @@ extern crate alloc;
 mod answer;
 mod attributes;
 mod client;
+mod message;
 mod names;
 mod paths;
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! The server: one message in, one answer out.
 
+mod locks;
+
 use crate::attributes::{self, is_directory, number_of};
 use crate::fids::{BUDGET, Fids};
 use crate::list::{Batch, Directory};
 use crate::message::{HEADER, MAX_MESSAGE, Reader, Writer};
 use crate::names;
-use crate::tree::{Errno, Lock, OpenFlags, Tree};
+use crate::tree::{Errno, OpenFlags, Tree};
 use crate::values::{Value, Values, Written};
 use alloc::vec::Vec;
 use nacre_machine_virtio::FileServer;
@@ -35,12 +37,6 @@ const TRUNCATE: u32 = 0o1000;
 const DIRECTORY: u32 = 0o200000;
 /// Flag of a removal: the name is a directory's.
 const REMOVE_DIRECTORY: u32 = 0x200;
-/// Kinds of lock, and outcomes.
-const LOCK_READ: u8 = 0;
-const LOCK_WRITE: u8 = 1;
-const LOCK_NONE: u8 = 2;
-const LOCKED: u8 = 0;
-const BLOCKED: u8 = 1;
 
 /// Server of a tree for one guest.
 pub struct Server<T: Tree> {
@@ -464,43 +460,6 @@ impl<T: Tree> Server<T> {
         let flags = message.u32()?;
         self.tree.remove(&path, flags & REMOVE_DIRECTORY != 0)
     }
-
-    fn lock(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
-        let (fid, kind, _flags) = (message.u32()?, message.u8()?, message.u32()?);
-        let (first, last) = part(message)?;
-        let kind = match kind {
-            LOCK_READ => Lock::Read,
-            LOCK_WRITE => Lock::Write,
-            LOCK_NONE => Lock::None,
-            _ => return Err(Errno::INVAL),
-        };
-        match self.tree.lock(self.fids.open(fid)?, kind, first, last) {
-            Ok(()) => answer.put(&[LOCKED]),
-            // The guest asks again after a while.
-            Err(Errno::AGAIN) => answer.put(&[BLOCKED]),
-            Err(errno) => Err(errno),
-        }
-    }
-
-    /// Says that nobody else has a lock, which only an attempt finds out for sure.
-    fn lock_test(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
-        let (fid, _kind) = (message.u32()?, message.u8()?);
-        self.fids.open(fid)?;
-        let (start, length, process) = (message.u64()?, message.u64()?, message.u32()?);
-        let client = message.string()?;
-        answer.put(&[LOCK_NONE])?;
-        answer.put(&start.to_le_bytes())?;
-        answer.put(&length.to_le_bytes())?;
-        answer.put(&process.to_le_bytes())?;
-        answer.string(client)
-    }
-}
-
-/// Reads the part of a file that a lock is for. Length 0 is up to the end that may come.
-fn part(message: &mut Reader<'_>) -> Result<(u64, u64), Errno> {
-    let (first, length) = (message.u64()?, message.u64()?);
-    let last = if length == 0 { u64::MAX } else { first.saturating_add(length - 1) };
-    Ok((first, last))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Tests of the server, as a Linux guest uses it, on a tree in memory.
 
 use super::*;
+use crate::tree::Lock;
 use crate::tree::{Changes, Entry, FileSystem, Path, Status};
 use alloc::collections::BTreeMap;
 use alloc::vec;

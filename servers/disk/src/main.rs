@@ -17,7 +17,6 @@ use device::Device;
 use nacre_driver::{Carrier, Hands, registers, say, serve};
 use nacre_ext4::{MountError, Options, Volume};
 use nacre_machine_9p::{Server, Time};
-use nacre_machine_virtio::FileServer;
 use nacre_nest::clock::Clock;
 use nacre_proto::Errno;
 use nacre_rt::Arguments;

@@ -2,7 +2,7 @@
 //! have.
 
 use super::line::PART;
-use crate::bus::DeviceMemory;
+use crate::device_memory::DeviceMemory;
 use crate::boot_files::{BootFiles, DIRECTORIES, DISKS};
 use crate::tree::outside::Changes;
 use alloc::vec::Vec;
