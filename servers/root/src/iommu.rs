@@ -15,6 +15,8 @@ use nacre_virtio::Fault;
 /// The unit, once it was started.
 static UNIT: Lock<Option<Iommu<DeviceMemory>>> = Lock::new(None);
 
+/// Memory below this is the kernel's: what a boot loader copied there cannot be looked at.
+const START: u64 = 0xa_0000;
 /// Addresses above this are of no table of the firmware's.
 const END: u64 = 1 << 46;
 /// Number of pages of the firmware's that are looked at, at most.
@@ -32,7 +34,7 @@ impl Firmware {
         if let Some(known) = self.pages.get(&start) {
             return *known;
         }
-        let is_other = start < END && self.own.iter().all(|range| start + PAGE <= range.start || range.end <= start);
+        let is_other = (START..END).contains(&start) && self.own.iter().all(|range| start + PAGE <= range.start || range.end <= start);
         let mapped = is_other && self.pages.len() < MAX_PAGES && memory::map_window(start, PAGE, false).is_ok();
         let page = if mapped { memory::window(start, PAGE) } else { None };
         self.pages.insert(start, page);
