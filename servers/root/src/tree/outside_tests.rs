@@ -354,6 +354,7 @@ fn changes_that_are_refused_change_nothing() {
     let mut tree = tree(&other, Changes::Refused);
     assert_eq!(open_file(&mut tree, b"/one", open::READ_WRITE), Err(Errno::EROFS));
     assert_eq!(open_file(&mut tree, b"/new", open::CREATE | open::READ_WRITE), Err(Errno::EROFS));
+    assert_eq!(open_file(&mut tree, b"/", open::TEMPORARY | open::DIRECTORY | open::READ_WRITE), Err(Errno::EROFS));
     assert!(open_file(&mut tree, b"/one", 0).is_ok());
     assert_eq!(tree.remove(tree.root(), b"/one", false, NOW), Err(Errno::EROFS));
     find(&mut tree, b"/usr").unwrap();

@@ -21,6 +21,7 @@ impl<S: Store> Tree<S> {
         }
         let directory = self.resolve(start, path, flags & open::NOFOLLOW == 0)?.existing()?;
         self.directory(directory)?;
+        self.check_change(directory)?;
         if self.is_passed(directory) {
             return Err(Errno::EOPNOTSUPP);
         }
