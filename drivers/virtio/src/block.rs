@@ -86,13 +86,20 @@ impl<M: Memory> Block<M> {
     pub fn read(&mut self, sector: u64, into: &mut [u8], mut goes_on: impl FnMut() -> bool) -> Result<(), Refusal> {
         let end = self.end(sector, into.len())?;
         let (mut at, mut rest) = (sector, into);
+        let mut is_first = true;
         while at < end {
             self.wait_for_writes((at, end), &mut goes_on)?;
             self.begin_reads((at, end), true, &mut goes_on)?;
             let slot = self.slots.reading(at).ok_or(Refusal::Failed)?;
             self.wait(slot, &mut goes_on)?;
-            // A read that failed has left its slot.
-            let (start, until) = self.slots.has_read(slot).ok_or(Refusal::Failed)?;
+            // A read that failed has left its slot. It may have been somebody else's, who wanted
+            // more than is wanted here.
+            let Some((start, until)) = self.slots.has_read(slot) else {
+                if core::mem::take(&mut is_first) {
+                    continue;
+                }
+                return Err(Refusal::Failed);
+            };
             let count = (until.min(end) - at) * SECTOR;
             let (part, others) = core::mem::take(&mut rest).split_at_mut(count as usize);
             self.slots.copy_out(slot, (at - start) * SECTOR, part);

@@ -1,5 +1,5 @@
 //! A device with one queue that answers requests: the one that serves files (number 9), which
-//! speaks 9P, or a disk (number 2).
+//! speaks 9P.
 //!
 //! One request is on its way at a time, in one buffer, and its answer comes in another one. The
 //! device never interrupts: whoever waits for an answer looks. The buffers lie behind the rings, so
@@ -56,6 +56,8 @@ impl<M: Memory> Exchange<M> {
         let exchange = Exchange { transport, shared, buffer_size, notify_at, sent: 0, is_busy: false };
         exchange.describe(0, exchange.request_at(), 0, NEXT);
         exchange.describe(1, exchange.answer_at(), buffer_size, DEVICE_WRITES);
+        // A driver before this one can have left something there.
+        [AVAILABLE + 2, USED, USED + 2].into_iter().for_each(|at| exchange.shared.memory.write(at, 2, 0));
         exchange.shared.memory.write(AVAILABLE, 2, NO_INTERRUPT);
         exchange.transport.run();
         Ok(exchange)

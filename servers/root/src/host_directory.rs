@@ -145,7 +145,7 @@ impl Origin for HostDirectory {
 
     fn has_one_client(&self) -> bool {
         // A volume's server serves root alone, and no directory of the host's is so.
-        self.kind != b"9p"
+        self.kind != HOST
     }
 
     fn capacity(&mut self) -> Result<Capacity, Errno> {
@@ -188,6 +188,10 @@ impl Origin for HostDirectory {
 
     fn make(&mut self, directory: Id, name: &[u8], new: &New<'_>) -> Result<Found, Errno> {
         let (at, mode) = (Fid(directory), new.mode & !format::MASK);
+        if self.kind == HOST && matches!(new.mode & format::MASK, format::CHARACTER | format::BLOCK) {
+            // Who opened it by another way to the directory would have the host's device.
+            return Err(Errno::EPERM);
+        }
         let made = match new.mode & format::MASK {
             format::REGULAR => return self.make_file(directory, name, mode).map_err(errno),
             format::DIRECTORY => self.client.make_directory(at, name, mode),

@@ -66,10 +66,10 @@ pub fn host_port_device(port: u8) -> u64 {
     device::HOST_PORTS | u64::from(port)
 }
 
-/// Returns true if a device is a port to the host. Only root makes nodes of these: a path rule that
-/// lets a program make devices does not lead there.
+/// Returns true if a device is a port to the host, or the line to its debugger. Only root makes
+/// nodes of these: a path rule that lets a program make devices does not lead there.
 pub fn is_host_port(device: u64) -> bool {
-    device & !0xff == device::HOST_PORTS
+    device & !0xff == device::HOST_PORTS || device == device::FOURTH_LINE
 }
 
 /// Meaning of reads and writes.

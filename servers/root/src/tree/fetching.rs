@@ -124,9 +124,15 @@ impl<S: Store> Tree<S> {
     /// Returns the node that was made of a file already, by another name, and knows it by the new
     /// number from now on: the other name may have gone.
     pub(super) fn made_of(&mut self, away: Away, found: &Found) -> Option<Key> {
-        let outside = self.sides.of_mut(away).filter(|_| found.links > 1)?;
-        // One without names is of a file that has gone: its inode can be another file's.
-        let is_it = |key: &Key| self.nodes.get(*key).is_some_and(|node| node.origin.is_some() && !node.is_detached && node.links > 0 && node.kind() == found.mode & format::MASK);
+        let outside = self.sides.of_mut(away)?;
+        let is_alone = !outside.changes_by_itself();
+        if found.links <= 1 && !is_alone {
+            return None;
+        }
+        // One without names is of a file that has gone, whose inode can be another file's; but who
+        // has a disk alone knows how many names a file that is open has left there.
+        let has_name = |node: &Node| node.links > 0 || is_alone && node.opens > 0 && node.outside_links > 0 && matches!(node.body, NodeContent::File(_));
+        let is_it = |key: &Key| self.nodes.get(*key).is_some_and(|node| node.origin.is_some() && !node.is_detached && has_name(node) && node.kind() == found.mode & format::MASK);
         let key = outside.by_inode.get(&found.inode).copied().filter(is_it)?;
         let node = self.nodes.get_mut(key)?;
         let old = node.origin.replace(away);

@@ -98,6 +98,8 @@ impl<S: Store> Tree<S> {
         }
         names.iter().rev().for_each(|(parent, name)| self.drop_one(*parent, name));
         self.drop_one(directory, name);
+        // The other side may only have failed to tell of it.
+        let _ = self.directory_mut(directory).map(|body| body.is_listed = false);
     }
 
     /// Takes a name out, and what it led to if nothing else does.
@@ -173,9 +175,17 @@ impl<S: Store> Tree<S> {
         let (file, from, to) = (self.passed_file(key), self.passed_file(old.directory), self.passed_file(new.directory));
         match (file, from, to) {
             (Some(file), Some(from), Some(to)) if file.side == from.side && from.side == to.side => {
-                self.sides.of_mut(file).ok_or(Errno::EIO)?.origin.rename((from.id, &old.name), (to.id, &new.name))?;
-                [old.directory, new.directory].into_iter().for_each(|directory| self.note_unsynced(directory));
+                let renamed = self.sides.of_mut(file).ok_or(Errno::EIO)?.origin.rename((from.id, &old.name), (to.id, &new.name));
                 [Some(key), new.node].into_iter().flatten().for_each(|key| self.note_changed(key));
+                if renamed.is_err() {
+                    // The name may have moved all the same.
+                    self.directory_mut(new.directory)?.is_listed = false;
+                    return renamed;
+                }
+                [old.directory, new.directory].into_iter().for_each(|directory| self.note_unsynced(directory));
+                if let Some(node) = new.node.and_then(|target| self.nodes.get_mut(target)) {
+                    node.outside_links = node.outside_links.saturating_sub(1);
+                }
                 Ok(())
             }
             (Some(_), ..) => Err(Errno::EXDEV),
@@ -291,9 +301,11 @@ impl<S: Store> Tree<S> {
         }
         self.hold(key);
         let Some((outside, directory)) = self.passed(place.directory) else { return Ok(()) };
-        outside.origin.remove(directory, &place.name, is_directory)?;
-        self.note_unsynced(place.directory);
+        let removed = outside.origin.remove(directory, &place.name, is_directory);
+        // After an error the name may have gone all the same.
         self.note_changed(key);
+        removed?;
+        self.note_unsynced(place.directory);
         if let Some(node) = self.nodes.get_mut(key) {
             node.outside_links = node.outside_links.saturating_sub(1);
         }
@@ -302,10 +314,14 @@ impl<S: Store> Tree<S> {
 
     /// Returns true if a file has a name on the other side.
     fn is_there(&mut self, key: Key) -> Result<bool, Errno> {
-        match self.passed(key).is_some_and(|(outside, _)| outside.changes_by_itself()) {
-            true => self.status_there(key).map(|found| found.is_some()),
-            false => Ok(self.node(key)?.links > 0),
+        let is_alone = self.passed(key).is_some_and(|(outside, _)| !outside.changes_by_itself());
+        let node = self.node(key)?;
+        // Its number can be of a name that has gone, or leads to another file: whoever changed the
+        // names took the stamp away.
+        if is_alone && node.outside_stamp.is_some() {
+            return Ok(node.links > 0);
         }
+        self.status_there(key).map(|found| found.is_some())
     }
 
     /// Changes an attribute on the other side. That of a file without a name there changes here
