@@ -1,7 +1,7 @@
 //! Changes that pass to a directory in a map, and changes that it makes by itself.
 
 use super::outside::Changes;
-use super::outside_tests::{FILE, NOW, find, names, open_file, read, tree, world};
+use super::outside_tests::{FILE, NOW, Other, find, names, open_file, read, tree, world};
 use super::{format, open};
 use nacre_proto::Errno;
 use std::vec::Vec;
@@ -205,4 +205,39 @@ fn a_name_that_may_have_been_made_is_looked_for() {
     // A new server may have names again that were removed.
     tree.join_again(tree.root(), Box::new(other.clone()), true).unwrap();
     assert!(!tree.directory(folder).unwrap().is_listed);
+}
+
+/// The other side's `/two`, which was another name of `/one`, has a number of its own from now on,
+/// and that of `/one` leads nowhere.
+fn leave_second_name(other: &Other) {
+    let mut world = other.0.borrow_mut();
+    let file = world.files[&6].clone();
+    world.files.insert(60, file);
+    world.names.insert((0, b"two".to_vec()), 60);
+    world.inodes.insert(60, 6);
+    world.elsewhere.insert(6, None);
+}
+
+#[test]
+fn a_side_with_one_client_is_asked_which_file_a_number_leads_to_when_its_name_has_gone() {
+    let other = world();
+    other.0.borrow_mut().has_one_client = true;
+    let mut tree = tree(&other, Changes::Passed);
+    let key = open_file(&mut tree, b"/one", open::READ_WRITE).unwrap();
+    assert_eq!(find(&mut tree, b"/two"), Ok(key));
+    tree.remove(tree.root(), b"/one", false, NOW).unwrap();
+    leave_second_name(&other);
+    tree.set_mode(key, 0o600, NOW).unwrap();
+    assert_eq!((other.0.borrow().files[&60].0 & 0o777, find(&mut tree, b"/two")), (0o600, Ok(key)));
+}
+
+#[test]
+fn an_open_file_whose_known_name_has_gone_is_the_one_of_its_other_name() {
+    let other = world();
+    other.0.borrow_mut().has_one_client = true;
+    let mut tree = tree(&other, Changes::Passed);
+    let key = open_file(&mut tree, b"/one", open::READ_WRITE).unwrap();
+    tree.remove(tree.root(), b"/one", false, NOW).unwrap();
+    leave_second_name(&other);
+    assert_eq!(find(&mut tree, b"/two"), Ok(key));
 }
