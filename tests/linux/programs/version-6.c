@@ -1,4 +1,4 @@
-/* call: socket, bind, connect, sendto; covers: sockets of the internet's version 6 at the loopback, alone and with version 4 */
+/* call: socket, bind, connect, sendto; covers: sockets of the internet's version 6 at the loopback, alone and with version 4, in a child and sent to another socket */
 #include "check.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -49,6 +49,52 @@ static int plug(int family, int kind, void *to, socklen_t size)
     return made;
 }
 
+/* Sends a descriptor through a socket, and returns the one that came out. */
+static int passed(int socket)
+{
+    int pair[2], came = -1;
+    char byte = 'x', room[CMSG_SPACE(sizeof(int))] = {0};
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
+    SHOW(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    *head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(head), &socket, sizeof socket);
+    SHOW(sendmsg(pair[0], &message, 0));
+    memset(room, 0, sizeof room);
+    message.msg_controllen = sizeof room;
+    SHOW(recvmsg(pair[1], &message, 0));
+    if ((head = CMSG_FIRSTHDR(&message)))
+        memcpy(&came, CMSG_DATA(head), sizeof came);
+    close(pair[0]);
+    close(pair[1]);
+    return came;
+}
+
+/* What a socket is after a fork, after a fork of a fork's child, and after it was sent. */
+static void move_about(int listener)
+{
+    int status;
+    pid_t child = fork();
+    if (!child) {
+        show("in a child", listener, getsockname);
+        pid_t second = fork();
+        if (!second) {
+            int came = passed(listener);
+            show("in its child, sent", came, getsockname);
+            _exit(0);
+        }
+        waitpid(second, &status, 0);
+        _exit(status != 0);
+    }
+    HOLDS(waitpid(child, &status, 0) == child && !status);
+    int came = passed(listener);
+    show("sent", came, getsockname);
+    struct sockaddr_in6 there = six("::1", show("sent", came, getsockname));
+    talk(came, plug(AF_INET6, SOCK_STREAM, &there, sizeof there));
+    close(came);
+}
+
 int main(void)
 {
     alarm(30);
@@ -70,6 +116,9 @@ int main(void)
     talk(listener, plug(AF_INET6, SOCK_STREAM, &there, sizeof there));
     old = four(port);
     talk(listener, plug(AF_INET, SOCK_STREAM, &old, sizeof old));
+
+    say("in other hands\n");
+    move_about(listener);
 
     say("version 6 alone, beside version 4\n");
     other = socket(AF_INET6, SOCK_STREAM, 0);

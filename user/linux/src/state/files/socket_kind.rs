@@ -1,6 +1,6 @@
 //! Family and kind of a socket.
 
-use crate::abi::file_flags::{O_NONBLOCK, O_RDWR, S_IFMT, S_IFSOCK};
+use crate::abi::file_flags::{FOREIGN, O_NONBLOCK, O_RDWR, S_IFMT, S_IFSOCK};
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::socket_family::Family;
 use nacre_proto::channel::{ECHO, MESSAGES};
@@ -14,13 +14,15 @@ const KIND_SHIFT: u32 = 16;
 /// Bit of an open file's mode: an internet socket.
 const INTERNET: u32 = 1 << 24;
 /// Bit of an open file's mode, beside that: one of version 6.
-const VERSION_6: u32 = 1 << 27;
+const VERSION_6: u32 = 1 << 30;
 /// Bit of an open file's mode: a netlink socket, to which only the system sends.
 pub const NETLINK: u32 = 1 << 25;
 /// Bit of an open file's mode, beside that: a netlink socket that tells of sockets.
 pub const OF_SOCKETS: u32 = 1 << 28;
 /// Bit of an open file's mode, beside that of an internet socket: one of ICMP.
 const ICMP: u32 = 1 << 29;
+// A fork and a message with descriptors take that bit away.
+const _: () = assert!((INTERNET | VERSION_6 | NETLINK | OF_SOCKETS | ICMP) & FOREIGN == 0);
 /// Linux's number of a kind of socket that names the protocol itself. Here only ICMP has such ones.
 pub const SOCK_RAW: u64 = 3;
 /// Modes of open files that are sockets, for tests: a local stream, and datagrams of the internet.
