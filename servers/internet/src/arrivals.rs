@@ -23,10 +23,12 @@ pub enum Purpose {
     /// Absence of one: it says that it comes from this machine, or from nobody.
     Nobody,
     /// Bytes that come with the question for a connection: nobody has said yet how many may come,
-    /// and the protocols count on that.
+    /// and the protocols count on that. A segment in parts could carry some unseen.
     TooEarly,
     /// A message of ICMP.
     Message,
+    /// A later part of a packet, which does not tell the port.
+    Part,
     /// A datagram is to be taken at this port of ours.
     Datagram {
         /// Our port.
@@ -47,9 +49,15 @@ pub fn purpose(frame: &[u8], own: [u8; 4]) -> Option<Purpose> {
     if from == own || from[0] == 0 || from[0] == 127 {
         return Some(Purpose::Nobody);
     }
-    // Of a packet in parts the first one alone tells the port.
-    if packet.frag_offset() != 0 || packet.dst_addr().octets() != own {
+    if packet.dst_addr().octets() != own {
         return None;
+    }
+    let is_later_part = packet.frag_offset() != 0;
+    if packet.next_header() == IpProtocol::Tcp && (is_later_part || packet.more_frags()) {
+        return Some(Purpose::TooEarly);
+    }
+    if is_later_part {
+        return Some(Purpose::Part);
     }
     match packet.next_header() {
         IpProtocol::Tcp => {

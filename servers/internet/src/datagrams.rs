@@ -83,6 +83,11 @@ impl Datagrams {
         }
     }
 
+    /// Makes the next [`Datagrams::settle`] look at all ports.
+    pub fn look_at_all(&mut self) {
+        self.turns = MAX_TURNS;
+    }
+
     /// Brings what has come to the ends. Ports at which no end is any more are given up.
     pub fn settle<R>(&mut self, sockets: &mut SocketSet<'static>, hub: &mut Hub<R>) {
         let due = core::mem::take(&mut self.due);

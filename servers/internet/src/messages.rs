@@ -1,5 +1,6 @@
 //! ICMP: one socket of the protocols that hears all messages, while an end of the hub is for them.
 
+use crate::streams::SECOND;
 use alloc::vec;
 use nacre_channel::hub::Hub;
 use nacre_channel::hub::outside::Datagram;
@@ -18,6 +19,8 @@ const HEAD: usize = 20;
 #[derive(Debug, Default)]
 pub struct Messages {
     handle: Option<SocketHandle>,
+    /// Time since which something waits to be sent, if something does.
+    held: Option<u64>,
 }
 
 fn buffer() -> PacketBuffer<'static> {
@@ -31,7 +34,7 @@ impl Messages {
     }
 
     /// Sends a message. One for which there is no room is lost, as on a wire.
-    pub fn send(&mut self, sockets: &mut SocketSet<'static>, own: [u8; 4], datagram: &Datagram) {
+    pub fn send(&mut self, sockets: &mut SocketSet<'static>, own: [u8; 4], datagram: &Datagram, now: u64) {
         let Some(handle) = self.handle else { return };
         let (address, hops) = datagram.to;
         let head = Ipv4Repr {
@@ -44,7 +47,32 @@ impl Messages {
         if let Ok(packet) = sockets.get_mut::<Socket<'_>>(handle).send(HEAD + datagram.data.len()) {
             head.emit(&mut Ipv4Packet::new_unchecked(&mut packet[..]), &ChecksumCapabilities::default());
             packet[HEAD..].copy_from_slice(&datagram.data);
+            self.held.get_or_insert(now);
         }
+    }
+
+    /// Drops what waits to be sent, if something has waited for a second. The first message stays
+    /// in its place while nobody tells the address of its receiver, and all others wait behind it.
+    pub fn drop_held(&mut self, sockets: &mut SocketSet<'static>, now: u64) {
+        let Some(handle) = self.waiting(sockets) else {
+            self.held = None;
+            return;
+        };
+        if now.saturating_sub(*self.held.get_or_insert(now)) >= SECOND {
+            sockets.remove(handle);
+            (self.handle, self.held) = (None, None);
+            self.expect(sockets);
+        }
+    }
+
+    /// Returns the socket if something waits there to be sent.
+    fn waiting(&self, sockets: &SocketSet<'static>) -> Option<SocketHandle> {
+        self.handle.filter(|handle| sockets.get::<Socket<'_>>(*handle).send_queue() > 0)
+    }
+
+    /// Returns the time at which what waits to be sent is dropped, if something waits.
+    pub fn deadline(&self, sockets: &SocketSet<'static>) -> Option<u64> {
+        self.waiting(sockets).and(self.held).map(|since| since.saturating_add(SECOND))
     }
 
     /// Brings the ends what has come. The socket goes if there is no such end any more.
@@ -56,7 +84,7 @@ impl Messages {
         }
         if !hub.hears_messages() && socket.send_queue() == 0 {
             sockets.remove(handle);
-            self.handle = None;
+            (self.handle, self.held) = (None, None);
         }
     }
 }

@@ -66,6 +66,7 @@ impl Stack {
             Some(Purpose::Neighbour) => self.streams.found_neighbour(),
             Some(Purpose::TooEarly | Purpose::Nobody) => return,
             Some(Purpose::Datagram { port }) if hub.takes_datagrams(port) => self.datagrams.expect(&mut self.sockets, port),
+            Some(Purpose::Part) => self.datagrams.look_at_all(),
             // Without a socket the protocols answer that nobody is there.
             Some(Purpose::Datagram { port }) => self.datagrams.forget(&mut self.sockets, port),
             Some(Purpose::Message) if hub.hears_messages() && !self.datagrams.is_short => self.messages.expect(&mut self.sockets),
@@ -87,24 +88,29 @@ impl Stack {
     /// Does all that is due: frames that have come, what the ends have to send, what time brings.
     /// `touched` are ends of which something may have changed.
     pub fn turn<R>(&mut self, hub: &mut Hub<R>, touched: &BTreeSet<u64>, now: u64) {
+        self.messages.drop_held(&mut self.sockets, now);
         self.take(now);
         self.streams.touched(touched);
         self.streams.begin(&mut self.interface, &mut self.sockets, hub, now);
         self.streams.settle(&mut self.sockets, hub, now);
-        self.send_datagrams(hub);
+        self.send_datagrams(hub, now);
         self.datagrams.settle(&mut self.sockets, hub);
+        if self.card.has_arrived() {
+            // The ports of these frames are not known any more when the card takes them.
+            self.datagrams.look_at_all();
+        }
         self.messages.settle(&mut self.sockets, hub);
         self.send(now);
     }
 
     /// Takes the datagrams that ends send.
-    fn send_datagrams<R>(&mut self, hub: &mut Hub<R>) {
+    fn send_datagrams<R>(&mut self, hub: &mut Hub<R>, now: u64) {
         while let Some(datagram) = hub.next_datagram() {
             if datagram.kind == SOCK_DGRAM as u8 {
                 self.datagrams.send(&mut self.sockets, &datagram);
             } else if !self.datagrams.is_short {
                 self.messages.expect(&mut self.sockets);
-                self.messages.send(&mut self.sockets, self.own, &datagram);
+                self.messages.send(&mut self.sockets, self.own, &datagram, now);
             }
         }
     }
@@ -136,8 +142,8 @@ impl Stack {
         let delay = self.interface.poll_delay(instant(now), &self.sockets).map(|delay| delay.total_micros().saturating_mul(1000));
         // While there are connections all are looked at once a second.
         let look = (self.connections() > 0).then_some(SECOND);
-        let deadline = self.streams.deadline().map(|at| at.saturating_sub(now));
-        delay.into_iter().chain(look).chain(deadline).min()
+        let deadlines = self.streams.deadline().into_iter().chain(self.messages.deadline(&self.sockets)).map(|at| at.saturating_sub(now));
+        delay.into_iter().chain(look).chain(deadlines).min()
     }
 
     /// Says whether there is memory for one more connection.

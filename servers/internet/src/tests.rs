@@ -1,5 +1,7 @@
 //! Two machines on one wire.
 
+mod arrivals;
+mod echoes;
 mod many;
 
 use crate::Stack;
