@@ -84,8 +84,8 @@ impl<M: Memory> Network<M> {
         is_own
     }
 
-    /// Returns the bytes of the next frame that has come; `None`: there is none, and an interrupt
-    /// tells of the next.
+    /// Returns the bytes of the next frame that has come, [`MAX_FRAME`] at most; `None`: there is
+    /// none, and an interrupt tells of the next. Of a larger frame the end is cut off.
     pub fn next_size(&mut self) -> Result<Option<usize>, Fault> {
         if self.arrived.is_none() {
             self.arrived = self.input.take()?;
@@ -95,7 +95,7 @@ impl<M: Memory> Network<M> {
             self.arrived = self.input.take()?;
         }
         let Some(returned) = self.arrived else { return Ok(None) };
-        let length = (returned.length as usize).saturating_sub(HEAD);
+        let length = (returned.length as usize).saturating_sub(HEAD).min(MAX_FRAME);
         if length < MIN_FRAME {
             return Err(Fault("the card gave back a frame without addresses"));
         }

@@ -228,6 +228,16 @@ fn frames_come_and_go_whole() {
 }
 
 #[test]
+fn a_frame_that_is_too_large_is_cut_off() {
+    let (device, mut card) = card();
+    for size in [1514, 1515, 2036] {
+        assert!(device.arrive(&[&[0; 12][..], &vec![7; size]].concat()));
+        assert_eq!(receive(&mut card), Ok(Some(vec![7; crate::MAX_FRAME])), "{size} bytes");
+        card.flush();
+    }
+}
+
+#[test]
 fn a_wire_that_takes_nothing_holds_frames_back() {
     let (device, mut card) = card();
     device.0.borrow_mut().is_slow = true;

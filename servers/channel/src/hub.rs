@@ -411,6 +411,10 @@ impl<R> Hub<R> {
                 self.name_sender(key, &mut received);
                 if is_connectionless {
                     self.touch_senders(was_full);
+                    // The peer counts what leaves this queue as changes of its own.
+                    if let Some(Stage::Connected(peer)) = self.ends.get(&key).map(|end| &end.stage) {
+                        self.touched.insert(*peer);
+                    }
                 }
                 Ok(Some(received))
             }

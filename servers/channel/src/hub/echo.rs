@@ -241,7 +241,11 @@ mod tests {
         assert!(received(&mut hub, raw).is_some() && received(&mut hub, raw).is_none(), "its sum is wrong");
         let datagram = hub.socket(SOCK_DGRAM, 0).unwrap();
         hub.bind(datagram, &name(2, InternetName::LOOPBACK, 5), &name(2, InternetName::ANY, 5)).unwrap();
-        assert!(send(&mut hub, datagram, &to, &ASK).is_err() && hub.connect(datagram, &to, [0; 3]).is_err());
+        for to in [name(ECHO, InternetName::LOOPBACK, 77), name(MESSAGES, InternetName::LOOPBACK, 1)] {
+            assert_eq!(send(&mut hub, datagram, &to, &ASK), Err(Errno::EPROTOTYPE), "an answer would be forged");
+            assert_eq!(hub.connect(datagram, &to, [0; 3]), Err(Errno::EPROTOTYPE));
+        }
+        assert_eq!((received(&mut hub, echo), received(&mut hub, raw)), (None, None));
     }
 
     #[test]

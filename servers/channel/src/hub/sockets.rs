@@ -116,6 +116,7 @@ impl<R> Hub<R> {
         let kind = end.kind;
         if name.is_empty() && kind == SOCK_DGRAM {
             (end.stage, end.peer_name) = (Stage::Plain, Vec::new());
+            self.touch_senders_to(key);
             return Ok(true);
         }
         if self.is_echo(key) {
@@ -133,6 +134,7 @@ impl<R> Hub<R> {
             let name = self.end(target)?.name.clone();
             let end = self.end_mut(key)?;
             (end.stage, end.peer_name) = (Stage::Connected(target), name);
+            self.touch_senders_to(key);
             return Ok(true);
         }
         let Stage::Listening(waiting, most) = &listener.stage else { return Err(Errno::ECONNREFUSED) };
@@ -237,6 +239,15 @@ impl<R> Hub<R> {
         self.touched.extend(if was_full { &self.datagrams } else { &held });
     }
 
+    /// Makes those look again that may wait to send datagrams to this end, which takes others now.
+    fn touch_senders_to(&mut self, key: u64) {
+        if self.datagrams.contains(&key) {
+            let incoming = self.ends.get(&key).and_then(|end| end.incoming);
+            let was_full = incoming.and_then(|queue| self.queues.get(&queue)).is_some_and(is_full);
+            self.touch_senders(was_full);
+        }
+    }
+
     /// Ends reading (0), writing (1), or both (2).
     pub fn shutdown(&mut self, key: u64, how: u64) -> Result<(), Errno> {
         let end = self.socket_end(key)?;
@@ -253,6 +264,7 @@ impl<R> Hub<R> {
         };
         change(incoming, |queue| queue.is_deaf = true);
         change(outgoing, |queue| queue.is_ended = true);
+        self.touch_senders_to(key);
         Ok(())
     }
 
@@ -295,8 +307,12 @@ impl<R> Hub<R> {
         Ok(other)
     }
 
-    /// Refuses datagrams from others than the peer of a connected socket.
+    /// Refuses datagrams from others than the peer of a connected socket, and all to sockets of
+    /// ICMP: those hear what [`Hub::hear`] brings them.
     fn check_peer(&self, key: u64, other: u64) -> Result<(), Errno> {
+        if self.is_echo(other) {
+            return Err(Errno::EPROTOTYPE);
+        }
         match self.end(other)?.stage {
             Stage::Connected(peer) if peer != key => Err(Errno::EPERM),
             _ => Ok(()),

@@ -233,6 +233,57 @@ fn datagrams_go_where_they_are_sent() {
 }
 
 #[test]
+fn who_sends_to_a_peer_is_told_of_each_datagram_that_it_takes() {
+    let mut hub = TestHub::default();
+    let (one, two) = hub.pair(SOCK_DGRAM, 0, [0; 3]).unwrap();
+    send(&mut hub, one, b"x").unwrap();
+    let before = hub.changes(one).unwrap();
+    hub.touched();
+    assert_eq!(read(&mut hub, two, 9), Some(b"x".to_vec()));
+    assert_ne!(hub.changes(one).unwrap(), before);
+    assert!(hub.touched().contains(&one), "an edge that it waits for");
+    send(&mut hub, one, b"x").unwrap();
+    hub.close(one);
+    assert_eq!(read(&mut hub, two, 9), Some(b"x".to_vec()));
+}
+
+/// A socket of datagrams with room for no more, one that waits to send there, and one whose poll
+/// waits for room.
+fn full_socket(hub: &mut TestHub) -> (u64, u64, u64) {
+    let keys = [b"target", b"sender", b"poller"].map(|name| {
+        let key = hub.socket(SOCK_DGRAM, 0).unwrap();
+        hub.bind(key, b"", name).unwrap();
+        key
+    });
+    let [target, sender, poller] = keys;
+    hub.connect(poller, b"target", [0; 3]).unwrap();
+    while send_with(hub, sender, (b"target", b"x"), vec![]) == Ok(Some(1)) {}
+    assert_eq!((send(hub, poller, b"x"), hub.events(poller).unwrap() & POLLOUT), (Ok(None), 0));
+    hub.hold(sender, (0, 0), true);
+    hub.touched();
+    (target, sender, poller)
+}
+
+#[test]
+fn senders_are_told_that_the_receiver_takes_no_datagrams_or_others() {
+    type Change = fn(&mut TestHub, u64) -> Result<(), Errno>;
+    let shut: Change = |hub, target| hub.shutdown(target, 0);
+    let connect: Change = |hub, target| hub.connect(target, b"poller", [0; 3]).map(|_| ());
+    for (change, result) in [(shut, Errno::EPIPE), (connect, Errno::EPERM)] {
+        let mut hub = TestHub::default();
+        let (target, sender, poller) = full_socket(&mut hub);
+        change(&mut hub, target).unwrap();
+        let touched = hub.touched();
+        assert!(touched.contains(&sender) && touched.contains(&poller), "{result:?}");
+        assert_eq!(send_with(&mut hub, sender, (b"target", b"x"), vec![]), Err(result));
+    }
+    let mut hub = TestHub::default();
+    let (target, sender, _) = full_socket(&mut hub);
+    hub.connect(target, b"", [0; 3]).unwrap();
+    assert!(hub.touched().contains(&sender));
+}
+
+#[test]
 fn a_named_pipe_waits_for_its_other_side() {
     let mut hub = TestHub::default();
     assert_eq!(hub.fifo(O_WRONLY | O_NONBLOCK, b"f"), Err(Errno::ENXIO));
