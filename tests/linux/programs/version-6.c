@@ -89,7 +89,6 @@ static void move_about(int listener)
     }
     HOLDS(waitpid(child, &status, 0) == child && !status);
     int came = passed(listener);
-    show("sent", came, getsockname);
     struct sockaddr_in6 there = six("::1", show("sent", came, getsockname));
     talk(came, plug(AF_INET6, SOCK_STREAM, &there, sizeof there));
     close(came);
