@@ -1,6 +1,5 @@
 //! ICMP: one socket of the protocols that hears all messages, while an end of the hub is for them.
 
-use crate::streams::SECOND;
 use alloc::vec;
 use nacre_channel::hub::Hub;
 use nacre_channel::hub::outside::Datagram;
@@ -12,6 +11,8 @@ use smoltcp::wire::{IpProtocol, IpVersion, Ipv4Address, Ipv4Packet, Ipv4Repr};
 /// Number of messages that wait in each direction, and the bytes for them.
 const MAX_WAITING: usize = 32;
 const BYTES: usize = 66_000;
+/// Nanoseconds for which messages wait to be sent, at most.
+const MAX_HELD: u64 = 1_000_000_000;
 /// Bytes of the head of a packet.
 const HEAD: usize = 20;
 
@@ -58,7 +59,7 @@ impl Messages {
             self.held = None;
             return;
         };
-        if now.saturating_sub(*self.held.get_or_insert(now)) >= SECOND {
+        if now.saturating_sub(*self.held.get_or_insert(now)) >= MAX_HELD {
             sockets.remove(handle);
             (self.handle, self.held) = (None, None);
             self.expect(sockets);
@@ -72,7 +73,7 @@ impl Messages {
 
     /// Returns the time at which what waits to be sent is dropped, if something waits.
     pub fn deadline(&self, sockets: &SocketSet<'static>) -> Option<u64> {
-        self.waiting(sockets).and(self.held).map(|since| since.saturating_add(SECOND))
+        self.waiting(sockets).and(self.held).map(|since| since.saturating_add(MAX_HELD))
     }
 
     /// Brings the ends what has come. The socket goes if there is no such end any more.
