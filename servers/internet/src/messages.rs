@@ -11,8 +11,9 @@ use smoltcp::wire::{IpProtocol, IpVersion, Ipv4Address, Ipv4Packet, Ipv4Repr};
 /// Number of messages that wait in each direction, and the bytes for them.
 const MAX_WAITING: usize = 32;
 const BYTES: usize = 66_000;
-/// Nanoseconds for which messages wait to be sent, at most.
-const MAX_HELD: u64 = 1_000_000_000;
+/// Nanoseconds for which messages wait to be sent, at most: the protocols ask for one address a
+/// second.
+const MAX_HELD: u64 = 3_000_000_000;
 /// Bytes of the head of a packet.
 const HEAD: usize = 20;
 
@@ -52,7 +53,7 @@ impl Messages {
         }
     }
 
-    /// Drops what waits to be sent, if something has waited for a second. The first message stays
+    /// Drops what waits to be sent, if something has waited for as long as it may. The first message stays
     /// in its place while nobody tells the address of its receiver, and all others wait behind it.
     pub fn drop_held(&mut self, sockets: &mut SocketSet<'static>, now: u64) {
         let Some(handle) = self.waiting(sockets) else {
