@@ -53,8 +53,9 @@ impl Messages {
         }
     }
 
-    /// Drops what waits to be sent, if something has waited for as long as it may. The first message stays
-    /// in its place while nobody tells the address of its receiver, and all others wait behind it.
+    /// Drops what waits to be sent, if something has waited for as long as it may. The first
+    /// message stays in its place while nobody tells the address of its receiver, and all others
+    /// wait behind it.
     pub fn drop_held(&mut self, sockets: &mut SocketSet<'static>, now: u64) {
         let Some(handle) = self.waiting(sockets) else {
             self.held = None;
