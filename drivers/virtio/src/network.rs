@@ -131,10 +131,17 @@ impl<M: Memory> Network<M> {
     pub fn flush(&mut self) {
         let [input, output] = core::mem::take(&mut self.has_given);
         if input {
-            self.transport.notify(&self.input);
+            self.notify(&self.input);
         }
         if output {
-            self.transport.notify(&self.output);
+            self.notify(&self.output);
+        }
+    }
+
+    /// Tells the card that a queue has more buffers, unless it looks by itself.
+    fn notify(&self, queue: &Queue<M>) {
+        if queue.wants_notification() {
+            self.transport.notify(queue);
         }
     }
 

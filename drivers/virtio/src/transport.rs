@@ -173,11 +173,8 @@ impl<M: Memory> Transport<M> {
         self.write(register::STATUS, 1, FOUND | DRIVEN | AGREED | RUNNING);
     }
 
-    /// Tells the device that a queue has more buffers, unless it looks by itself.
+    /// Tells the device that a queue has more buffers.
     pub fn notify(&self, queue: &Queue<M>) {
-        if !queue.wants_notification() {
-            return;
-        }
         let (number, at) = queue.notification();
         self.notify_queue(number, at);
     }
