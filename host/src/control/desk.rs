@@ -107,10 +107,8 @@ impl Answers for Desk {
 
     fn write(&self, number: u64, bytes: &[u8]) {
         let known = self.waiting.lock().ok().and_then(|waiting| waiting.get(&number).cloned());
-        let is_gone = known.is_some_and(|pieces| pieces.send(bytes.to_vec()).is_err());
-        if is_gone && let Ok(mut waiting) = self.waiting.lock() {
-            waiting.remove(&number);
-        }
+        // Whoever has gone stays known until `attend` has taken the command back.
+        let _ = known.map(|pieces| pieces.send(bytes.to_vec()));
     }
 
     fn done(&self, number: u64, errno: u64) {
@@ -228,6 +226,27 @@ mod tests {
         let said: Vec<String> = events.iter().map(|event| if let Event::Control(line) = event { line } else { String::new() }).collect();
         assert_eq!((&*said[0], &*said[2], said.len()), ("command 3 5 8589934592 736800\n", "cancel 3\n", 3));
         assert!(said[1].starts_with("command ") && said[1].ends_with(" 7 8589934592 330a39\n"), "{}", said[1]);
+    }
+
+    #[test]
+    fn who_goes_in_the_middle_of_an_answer_takes_the_command_back() {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let (sender, events) = channel();
+        let desk = Desk::default();
+        ours.write_all(b"2 4294967304\n").unwrap();
+        let served = thread::spawn({
+            let desk = desk.clone();
+            move || desk.attend(theirs, 3, &(1, String::new()), &sender)
+        });
+        assert!(matches!(events.recv(), Ok(Event::Control(_))));
+        while !desk.waiting.lock().unwrap().contains_key(&3) {}
+        // The one who writes notices first: a closed half ends him alone.
+        let pieces = desk.waiting.lock().unwrap().insert(3, sync_channel(1).0);
+        desk.write(3, b"abc");
+        drop((pieces, ours));
+        let _ = served.join();
+        let said: Vec<String> = events.iter().map(|event| if let Event::Control(line) = event { line } else { String::new() }).collect();
+        assert_eq!((said.len(), said.last().map(String::as_str)), (2, Some("cancel 3\n")));
     }
 
     #[test]
