@@ -1,10 +1,12 @@
 //! Names of machines that run: sockets in a directory that this user alone can enter.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
 
 use crate::failure::{Class, Context, Failure, Outcome, suggestion};
 use crate::scratch::shared_parent;
@@ -60,7 +62,13 @@ pub struct Named {
 impl Named {
     /// Takes a name. The socket of a machine that has gone is replaced.
     pub fn take(name: &str) -> Outcome<Named> {
-        let path = directory()?.join(format!("{name}{ENDING}"));
+        Named::take_in(&directory()?, name)
+    }
+
+    fn take_in(directory: &Path, name: &str) -> Outcome<Named> {
+        let path = directory.join(format!("{name}{ENDING}"));
+        // Until it listens, the socket looks like one of a machine that has gone.
+        let _alone = alone(directory).context(Class::File, || format!("cannot lock {}", directory.display()))?;
         if path.exists() && UnixStream::connect(&path).is_err() {
             let _ = fs::remove_file(&path);
         }
@@ -83,6 +91,13 @@ impl Drop for Named {
     }
 }
 
+/// Keeps others from taking and removing names, until what is returned is dropped.
+fn alone(directory: &Path) -> std::io::Result<File> {
+    let file = File::open(directory)?;
+    flock(&file, FlockOperation::LockExclusive)?;
+    Ok(file)
+}
+
 /// The names of all machines that run, in order. Sockets of those that have gone are removed.
 pub fn all() -> Outcome<Vec<String>> {
     all_in(&directory()?)
@@ -102,14 +117,19 @@ pub fn is_there(name: &str) -> bool {
 }
 
 fn is_running(path: &Path) -> bool {
-    match UnixStream::connect(path) {
-        Ok(_) => true,
-        Err(error) => {
-            if error.kind() == ErrorKind::ConnectionRefused {
-                let _ = fs::remove_file(path);
-            }
+    let look = || UnixStream::connect(path).map_err(|error| error.kind());
+    match look() {
+        Err(ErrorKind::ConnectionRefused) => {}
+        found => return found.is_ok(),
+    }
+    // Looked at once more, since it could have been one that did not listen yet.
+    let Some(_alone) = path.parent().and_then(|directory| alone(directory).ok()) else { return false };
+    match look() {
+        Err(ErrorKind::ConnectionRefused) => {
+            let _ = fs::remove_file(path);
             false
         }
+        found => found.is_ok(),
     }
 }
 
@@ -145,5 +165,18 @@ mod tests {
         let _running = UnixListener::bind(folder.path().join("new.sock")).unwrap();
         assert_eq!(all_in(folder.path()).unwrap(), ["new"]);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn whoever_looks_at_all_names_removes_none_that_is_just_taken() {
+        let folder = crate::scratch::Folder::new("names-taken").unwrap();
+        let path = folder.path().to_path_buf();
+        std::thread::scope(|scope| {
+            let taken = scope.spawn(|| (0..2_000).all(|_| Named::take_in(&path, "new").is_ok_and(|named| named.path.exists())));
+            while !taken.is_finished() {
+                all_in(&path).unwrap();
+            }
+            assert!(taken.join().unwrap());
+        });
     }
 }
