@@ -10,6 +10,7 @@ use nacre_channel::service::InnerEnds;
 use nacre_internet::Stack;
 use nacre_nest::clock::Clock;
 use nacre_proto::nic::{self, add_frame, frames};
+use nacre_sys::lock::{Condition, Lock};
 use nacre_sys::{FOREVER, OwnedReference};
 
 /// Free memory below which there are no new connections.
@@ -26,6 +27,25 @@ pub static FRAMES_OUT: AtomicU64 = AtomicU64::new(0);
 /// Connections.
 pub static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
 
+/// Set once it is known which address the machine has.
+static HAS_SETTLED: Lock<bool> = Lock::new(false);
+/// Condition at which whoever wants to know the address waits.
+static SETTLED: Condition = Condition::new();
+
+/// Waits until it is known which address the machine has, but not for longer than `limit`
+/// nanoseconds.
+pub fn wait_for_address(clock: Clock, limit: u64) {
+    let end = clock.now().saturating_add(limit);
+    let mut has_settled = HAS_SETTLED.lock();
+    while !*has_settled {
+        let left = end.saturating_sub(clock.now());
+        if left == 0 {
+            return;
+        }
+        has_settled = SETTLED.wait_for(has_settled, left);
+    }
+}
+
 /// The card and the protocols. The head of this module describes them.
 pub struct Card {
     /// The card; `None` once it broke down.
@@ -40,12 +60,14 @@ pub struct Card {
     bytes: Vec<u8>,
     /// Time at which something is due, though nobody calls.
     due: Option<u64>,
+    /// Whoever waits for the address was told.
+    has_told: bool,
 }
 
 impl Card {
     /// The protocols over a card whose frames have at most `largest` bytes.
     pub fn new(card: OwnedReference, stack: Stack, clock: Clock, largest: usize) -> Card {
-        Card { card: Some(card), stack, clock, is_called: true, largest, bytes: vec![0; MAX_BYTES as usize], due: Some(0) }
+        Card { card: Some(card), stack, clock, is_called: true, largest, bytes: vec![0; MAX_BYTES as usize], due: Some(0), has_told: false }
     }
 
     /// Takes frames that have come, if the card has called.
@@ -136,6 +158,11 @@ impl InnerEnds for Card {
             if !self.is_called {
                 break;
             }
+        }
+        if !self.has_told && self.stack.has_settled() {
+            self.has_told = true;
+            *HAS_SETTLED.lock() = true;
+            SETTLED.signal();
         }
         let has_more = self.is_called || self.stack.has_arrived();
         self.due = if has_more { Some(now) } else { self.stack.patience(now).map(|due| now.saturating_add(due)) };

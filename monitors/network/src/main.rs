@@ -12,7 +12,7 @@ mod options;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use card::{CONNECTIONS, Card, FRAMES_IN, FRAMES_OUT};
+use card::{CONNECTIONS, Card, FRAMES_IN, FRAMES_OUT, wait_for_address};
 use core::sync::atomic::Ordering;
 use manifest::MANIFEST;
 use nacre_abi::rights::REFERENCE_USE;
@@ -48,6 +48,9 @@ const OTHER: u64 = 16 << 20;
 const HEAD: u64 = 14;
 const MIN_FRAME: u64 = 600;
 const MAX_FRAME: u64 = 9014;
+
+/// Nanoseconds for which the start waits for the address, at most. The protocols settle it earlier.
+const LONGEST: u64 = 1_000_000_000;
 
 /// The server of sockets, with the card, until its thread takes both.
 static SERVER: Lock<Option<(Service, Card)>> = Lock::new(None);
@@ -128,6 +131,7 @@ fn start_server(options: &Options<'_>, arguments: &Arguments) -> Result<OwnedRef
     let way = Interface { address: options.address, prefix: options.prefix, gateway: options.gateway, card: [a, b, c, d, e, f], packet };
     let [a, b, c, d, e, f, g, h, ..] = search::random(arguments, 1);
     let stack = Stack::new(&way, options.connections, u64::from_le_bytes([a, b, c, d, e, f, g, h]), clock.now());
+    let stack = if options.is_fixed { stack } else { stack.asking(clock.now()) };
     let mut service = Service::new().map_err(failed("make the server"))?;
     service.hub().set_interface(way);
     if let Ok(memory) = parent::find(Reference::PARENT, SERVICE_MEMORY) {
@@ -139,6 +143,8 @@ fn start_server(options: &Options<'_>, arguments: &Arguments) -> Result<OwnedRef
     let handle = thread::spawn(serve, 0).map_err(failed("make a thread"))?;
     attending::count(&handle);
     core::mem::forget(handle);
+    // Whoever asks for the address keeps it.
+    wait_for_address(clock, LONGEST);
     Ok(reference)
 }
 

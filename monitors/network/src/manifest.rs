@@ -8,8 +8,8 @@ pub const MANIFEST: Manifest = Manifest {
     summary: "Runs the program with sockets of the internet, over the network card that it has itself (nacre run --net user).",
     programs: Programs::One,
     options: &[
-        Choice::new("--address", Value::Text("A.B.C.D/N"), "address of the machine, and leading bits that all on the wire have alike (10.0.2.15/24, as QEMU's network has it)"),
-        Choice::new("--gateway", Value::Text("A.B.C.D"), "address of whoever reaches all others, or none (10.0.2.2)"),
+        Choice::new("--address", Value::Text("A.B.C.D/N"), "address of the machine, and leading bits that all on the wire have alike (as the wire gives it by DHCP, or 10.0.2.15/24 if nobody does so within a quarter of a second)"),
+        Choice::new("--gateway", Value::Text("A.B.C.D"), "address of whoever reaches all others, or none (as the wire gives it, or 10.0.2.2)"),
         Choice::new("--connections", Value::Text("N"), "number of TCP connections at once, each with 128 KiB of memory (256)"),
     ],
     notes: "\

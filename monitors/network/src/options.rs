@@ -15,6 +15,8 @@ pub struct Options<'a> {
     pub address: [u8; 4],
     /// Leading bits that all addresses on the wire have alike.
     pub prefix: u8,
+    /// Set if the wire is not to be asked for an address.
+    pub is_fixed: bool,
     /// Address of whoever reaches all others.
     pub gateway: Option<[u8; 4]>,
     /// Connections at once.
@@ -42,12 +44,12 @@ fn own_address(text: &[u8]) -> Option<([u8; 4], u8)> {
 
 /// Reads a command line, without the name of this program.
 pub fn parse<'a>(words: &[&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
-    let mut options = Options { address: [10, 0, 2, 15], prefix: 24, gateway: Some([10, 0, 2, 2]), connections: 256, command: Vec::new() };
+    let mut options = Options { address: [10, 0, 2, 15], prefix: 24, is_fixed: false, gateway: Some([10, 0, 2, 2]), connections: 256, command: Vec::new() };
     let mut words = words;
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut words)? {
         let wrong = Stop::Value(name);
         match name {
-            b"--address" => (options.address, options.prefix) = own_address(value).ok_or(wrong)?,
+            b"--address" => (options.address, options.prefix, options.is_fixed) = own_address(value).map(|(own, prefix)| (own, prefix, true)).ok_or(wrong)?,
             b"--gateway" if value == b"none" => options.gateway = None,
             b"--gateway" => options.gateway = Some(address(value).ok_or(wrong)?),
             _ => options.connections = number(value).filter(|count| (1..=MAX_CONNECTIONS).contains(count)).ok_or(wrong)? as usize,
@@ -69,7 +71,7 @@ mod tests {
     fn options_stand_before_the_program() {
         let options = read(&["--address", "192.168.7.1/16", "--gateway=none", "--connections", "8", "sh", "--address"]).expect("options");
         let command = [&b"sh"[..], b"--address"].to_vec();
-        assert_eq!(options, Options { address: [192, 168, 7, 1], prefix: 16, gateway: None, connections: 8, command });
+        assert_eq!(options, Options { address: [192, 168, 7, 1], prefix: 16, is_fixed: true, gateway: None, connections: 8, command });
         assert_eq!(read(&["sh"]).map(|options| (options.address, options.gateway)), Ok(([10, 0, 2, 15], Some([10, 0, 2, 2]))));
     }
 

@@ -8,6 +8,7 @@ mod arrivals;
 mod card;
 mod datagrams;
 mod lane;
+mod lease;
 mod messages;
 mod stack;
 mod streams;

@@ -4,6 +4,7 @@
 use crate::arrivals::{Purpose, purpose};
 use crate::card::Card;
 use crate::datagrams::Datagrams;
+use crate::lease::{Change, Lease};
 use crate::messages::Messages;
 use crate::streams::{SECOND, Streams};
 use alloc::boxed::Box;
@@ -24,7 +25,8 @@ const HEAD: usize = 14;
 
 /// A machine. The head of this module describes it.
 pub struct Stack {
-    own: [u8; 4],
+    way: Way,
+    lease: Lease,
     card: Card,
     /// The protocols, on the heap since they have room for a whole datagram.
     interface: Box<Interface>,
@@ -43,20 +45,44 @@ impl Stack {
         let mut config = Config::new(HardwareAddress::Ethernet(EthernetAddress(way.card)));
         config.random_seed = seed;
         let mut interface = Box::new(Interface::new(config, &mut card, instant(now)));
-        // One address and one route are less than there is room for.
-        interface.update_ip_addrs(|all| {
-            let _ = all.push(IpCidr::new(ip(way.address), way.prefix.min(32)));
-        });
-        if let Some(gateway) = way.gateway {
-            let _ = interface.routes_mut().add_default_ipv4_route(Ipv4Address::from(gateway));
+        take_address(&mut interface, Some(way));
+        Stack { way: *way, lease: Lease::Fixed, card, interface, sockets: SocketSet::new(Vec::new()), streams: Streams::new(most), datagrams: Datagrams::default(), messages: Messages::default() }
+    }
+
+    /// The same machine, which asks the wire for its address. It has none until it has settled, and
+    /// takes the one that it was made with if nobody gives it another one in time.
+    pub fn asking(mut self, now: u64) -> Stack {
+        take_address(&mut self.interface, None);
+        self.lease = Lease::ask(&mut self.sockets, now);
+        self
+    }
+
+    /// Returns true once it is known which address the machine has.
+    pub fn has_settled(&self) -> bool {
+        self.lease.is_settled()
+    }
+
+    /// Returns true if the machine has an address.
+    pub fn has_address(&self) -> bool {
+        !self.interface.ip_addrs().is_empty()
+    }
+
+    fn settle_lease<R>(&mut self, hub: &mut Hub<R>, now: u64) {
+        match self.lease.settle(&mut self.sockets, &self.way, now) {
+            None => {}
+            Some(Change::Lost) => take_address(&mut self.interface, None),
+            Some(Change::To(way)) => {
+                self.way = way;
+                take_address(&mut self.interface, Some(&way));
+                hub.set_interface(way);
+            }
         }
-        Stack { own: way.address, card, interface, sockets: SocketSet::new(Vec::new()), streams: Streams::new(most), datagrams: Datagrams::default(), messages: Messages::default() }
     }
 
     /// Takes a frame that has come from the wire.
     pub fn arrive<R>(&mut self, hub: &Hub<R>, frame: &[u8]) {
         let mut connection = None;
-        match purpose(frame, self.own) {
+        match purpose(frame, self.way.address) {
             Some(Purpose::Segment { from, port, asks }) => {
                 connection = Some((from.0, from.1, port));
                 if asks && !self.streams.expect(&mut self.sockets, hub, from, port) {
@@ -90,6 +116,7 @@ impl Stack {
     pub fn turn<R>(&mut self, hub: &mut Hub<R>, touched: &BTreeSet<u64>, now: u64) {
         self.messages.drop_held(&mut self.sockets, now);
         self.take(now);
+        self.settle_lease(hub, now);
         self.streams.touched(touched);
         self.streams.begin(&mut self.interface, &mut self.sockets, hub, now);
         self.streams.settle(&mut self.sockets, hub, now);
@@ -110,7 +137,7 @@ impl Stack {
                 self.datagrams.send(&mut self.sockets, &datagram);
             } else if !self.datagrams.is_short {
                 self.messages.expect(&mut self.sockets);
-                self.messages.send(&mut self.sockets, self.own, &datagram, now);
+                self.messages.send(&mut self.sockets, self.way.address, &datagram, now);
             }
         }
     }
@@ -142,8 +169,8 @@ impl Stack {
         let delay = self.interface.poll_delay(instant(now), &self.sockets).map(|delay| delay.total_micros().saturating_mul(1000));
         // While there are connections all are looked at once a second.
         let look = (self.connections() > 0).then_some(SECOND);
-        let deadlines = self.streams.deadline().into_iter().chain(self.messages.deadline(&self.sockets)).map(|at| at.saturating_sub(now));
-        delay.into_iter().chain(look).chain(deadlines).min()
+        let deadlines = self.streams.deadline().into_iter().chain(self.messages.deadline(&self.sockets)).chain(self.lease.due());
+        delay.into_iter().chain(look).chain(deadlines.map(|at| at.saturating_sub(now)).min()).min()
     }
 
     /// Says whether there is memory for one more connection.
@@ -154,6 +181,19 @@ impl Stack {
     /// Returns the number of connections, with those that are on their way.
     pub fn connections(&self) -> usize {
         self.streams.count()
+    }
+}
+
+/// Gives the protocols this address and route, or none, in place of those that they had.
+fn take_address(interface: &mut Interface, way: Option<&Way>) {
+    // One address and one route are less than there is room for.
+    interface.update_ip_addrs(|all| {
+        all.clear();
+        all.extend(way.map(|way| IpCidr::new(ip(way.address), way.prefix.min(32))));
+    });
+    interface.routes_mut().remove_default_ipv4_route();
+    if let Some(gateway) = way.and_then(|way| way.gateway) {
+        let _ = interface.routes_mut().add_default_ipv4_route(Ipv4Address::from(gateway));
     }
 }
 
