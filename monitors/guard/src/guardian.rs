@@ -4,7 +4,7 @@ use crate::manifest::MANIFEST;
 use crate::audit::{Audit, Entry};
 use crate::access_request::{ACCESS, Asking, AccessRequest};
 use crate::claims::{self, Claimant};
-use crate::limits::Charge;
+use crate::limits::{Bounded, Charge};
 use crate::closure::{self, Proof};
 use crate::peer::{PATIENCE, Peer};
 use crate::policy::{Decision, Policy, rule_for};
@@ -50,6 +50,8 @@ pub struct Guardian {
     pub policy: Policy,
     /// Directory of the child's files, if those are bounded.
     pub charge: Option<Charge>,
+    /// The child's port of the network, if that is bounded.
+    pub network: Option<Bounded>,
     /// Destination of decisions.
     pub audit: Option<Audit>,
     /// Name of the program, in messages about it.
@@ -291,6 +293,7 @@ impl Guardian {
             b"memory" | b"objects" => self.pool(asked, reference),
             b"clock" => self.pass_all(asked, Type::Clock, b"clock"),
             b"channels" => self.pass(asked, (Type::Channels, CHANNELS, Kind::Service), |_| false),
+            b"network" if self.network.as_ref().is_some_and(|network| network.give(reference).is_err()) => UNKNOWN,
             b"network" => {
                 self.know_network(reference);
                 self.pass(asked, (Type::Channels, NETWORK, Kind::Service), |_| false)

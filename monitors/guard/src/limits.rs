@@ -10,7 +10,8 @@ use alloc::string::{String, ToString};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_nest::Services;
 use nacre_nest::command::{lossy, number, size};
-use nacre_proto::{Errno, directory};
+use nacre_proto::flags::SERVICE_NETWORK;
+use nacre_proto::{Errno, channel, directory, parent};
 use nacre_sys::{OwnedReference, Reference};
 
 /// Amount that servers read as unbounded.
@@ -25,6 +26,12 @@ pub struct Limits {
     pub files: Option<u64>,
     /// Bytes of contents and names of files.
     pub storage: Option<u64>,
+    /// Connections to the outside at once.
+    pub connections: Option<u64>,
+    /// Bytes that come from outside.
+    pub bytes_in: Option<u64>,
+    /// Bytes that go to the outside.
+    pub bytes_out: Option<u64>,
 }
 
 impl Limits {
@@ -37,7 +44,10 @@ impl Limits {
             b"memory" => (&mut self.memory, size(value)),
             b"files" => (&mut self.files, number(value).filter(|count| *count > 0)),
             b"storage" => (&mut self.storage, size(value)),
-            _ => return Err(format!("there is no limit of {}: there are memory, files and storage", lossy(kind))),
+            b"connections" => (&mut self.connections, number(value).filter(|count| *count > 0)),
+            b"bytes-in" => (&mut self.bytes_in, size(value)),
+            b"bytes-out" => (&mut self.bytes_out, size(value)),
+            _ => return Err(format!("there is no limit of {}: there are memory, files, storage, connections, bytes-in and bytes-out", lossy(kind))),
         };
         let amount = amount.ok_or_else(|| format!("{} is no amount of {}", lossy(value), lossy(kind)))?;
         *place = Some(place.map_or(amount, |before| before.min(amount)));
@@ -52,6 +62,18 @@ impl Limits {
             return Err("memory cannot be limited below `process`; it can be around it: guard --limit memory=SIZE ... process PROGRAM".to_string());
         }
         services.limited(memory).map_err(|errno| format!("cannot limit memory: {errno}"))
+    }
+
+    /// Returns the port through which the child finds the network, if that is bounded.
+    pub fn network(&self) -> Result<Option<Bounded>, String> {
+        if self.connections.or(self.bytes_in).or(self.bytes_out).is_none() {
+            return Ok(None);
+        }
+        let failed = |errno: Errno| format!("there is no network outside whose connections and bytes could be limited: {errno}");
+        let network = parent::find(Reference::PARENT, SERVICE_NETWORK).map_err(failed)?.found;
+        let [connections, bytes_in, bytes_out] = [self.connections, self.bytes_in, self.bytes_out].map(|limit| limit.unwrap_or(NONE));
+        let limited = channel::limit(network.handle(), connections, bytes_in, bytes_out).map_err(failed)?;
+        Ok(Some(Bounded(limited.channels)))
     }
 
     /// Returns the directory through which the child finds files, if those are bounded.
@@ -81,6 +103,16 @@ impl Charge {
     }
 }
 
+/// A port of the network whose account has bounds.
+pub struct Bounded(OwnedReference);
+
+impl Bounded {
+    /// Puts the port in place of another one, whose reference is in this slot.
+    pub fn give(&self, slot: Reference) -> Result<(), Errno> {
+        put(&self.0, slot)
+    }
+}
+
 /// Puts a copy of a reference in place of the one in this slot.
 fn put(reference: &OwnedReference, slot: Reference) -> Result<(), Errno> {
     slot.destroy()?;
@@ -99,9 +131,10 @@ mod tests {
 
     #[test]
     fn limits_are_read() {
-        assert_eq!(limits(&["memory=64M", "files=100", "storage=4096"]), Ok(Limits { memory: Some(64 << 20), files: Some(100), storage: Some(4096) }));
+        assert_eq!(limits(&["memory=64M", "files=100", "storage=4096"]), Ok(Limits { memory: Some(64 << 20), files: Some(100), storage: Some(4096), ..Limits::default() }));
+        assert_eq!(limits(&["connections=3", "bytes-in=1M", "bytes-out=5"]), Ok(Limits { connections: Some(3), bytes_in: Some(1 << 20), bytes_out: Some(5), ..Limits::default() }));
         assert_eq!(limits(&["files=9", "files=7", "files=8"]).unwrap().files, Some(7));
-        for text in ["", "memory", "memory=", "memory=0", "memory=-1", "files=1K", "files=0", "storage=x", "processes=4", "=4"] {
+        for text in ["", "memory", "memory=", "memory=0", "memory=-1", "files=1K", "files=0", "storage=x", "processes=4", "=4", "connections=0", "connections=1K", "bytes-in=", "bytes=4"] {
             assert!(limits(&[text]).is_err(), "{text}");
         }
     }

@@ -7,6 +7,7 @@
 //! whom they name.
 
 mod accounts;
+pub mod budgets;
 mod cycles;
 mod echo;
 mod ends_held;
@@ -158,6 +159,7 @@ pub struct Hub<R> {
     /// Ends that must be notified of changes, by ring: reader's side, writer's side.
     called: BTreeMap<u64, [bool; 2]>,
     accounts: ends_held::Accounts,
+    budgets: budgets::Budgets,
     loads: loads::Loads,
     bytes: usize,
     references: usize,
@@ -181,6 +183,7 @@ impl<R> Default for Hub<R> {
             rings: BTreeMap::new(),
             called: BTreeMap::new(),
             accounts: ends_held::Accounts::default(),
+            budgets: budgets::Budgets::default(),
             loads: loads::Loads::default(),
             bytes: 0,
             references: 0,
@@ -426,6 +429,7 @@ impl<R> Hub<R> {
         self.forget_parts(key);
         let Some(end) = self.ends.remove(&key) else { return };
         self.accounts.release(&end.line);
+        self.release_connection(key, &end.line);
         self.touched.remove(&key);
         self.mailbox_close(key);
         if let Some((terminal, is_slave)) = end.terminal {

@@ -308,9 +308,9 @@ impl Service {
         self.accounts.get(&word).map_or_else(Line::default, |(_, line)| line.clone())
     }
 
-    /// A port for one more process, which makes ends on an account of its own, below that of the
+    /// The number of an account and its port, for one more process, which makes ends on an account of its own, below that of the
     /// port with this word.
-    fn add_account(&mut self, above: u64) -> Result<OwnedReference, Errno> {
+    fn add_account(&mut self, above: u64) -> Result<(u64, OwnedReference), Errno> {
         let above = self.line(above);
         let below = |line: &Line| above.first().is_some_and(|first| line.first() == Some(first));
         if above.len() >= MAX_ABOVE || !above.is_empty() && self.accounts.values().filter(|(_, line)| below(line)).count() > MAX_BELOW {
@@ -324,13 +324,14 @@ impl Service {
         let reference = port.new_reference(REFERENCE_USE)?;
         let line = above.iter().copied().chain([word]).collect();
         self.accounts.insert(word, (port, line));
-        Ok(reference)
+        Ok((word, reference))
     }
 
     /// A process has ended. What its threads were sending goes, since it may keep the end at which
     /// it waits.
     fn end_account(&mut self, word: u64) {
         self.accounts.remove(&word);
+        self.forget_budgets();
         self.boards.remove(word);
         let waited: Vec<u64> = self.places.iter().filter(|(_, place)| !place.waiters.is_empty()).map(|(key, _)| *key).collect();
         waited.into_iter().for_each(|key| self.forget_gone(key));

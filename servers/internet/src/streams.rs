@@ -8,6 +8,7 @@ use crate::stack::{endpoint, parts};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
+use nacre_channel::hub::budgets::Way;
 use nacre_channel::hub::outside::Wanted;
 use nacre_channel::hub::{Hub, Sending};
 use nacre_channel::queue::ReceiveRequest;
@@ -327,12 +328,17 @@ impl Stream {
         }
         // Whoever reads and writes the rings says so when something changes.
         hub.want(end);
-        if !self.bring(socket, end, hub) || self.is_given_up(end, hub, now) {
+        let goes_on = self.bring(socket, end, hub).and_then(|goes_on| self.take(socket, end, hub).map(|()| goes_on));
+        if goes_on.is_err() {
+            socket.abort();
+            hub.exhausted(end);
+            return false;
+        }
+        if goes_on == Ok(false) || self.is_given_up(end, hub, now) {
             socket.abort();
             hub.close(end);
             return false;
         }
-        self.take(socket, end, hub);
         if self.has_all && self.has_told {
             hub.close(end);
             return false;
@@ -349,16 +355,24 @@ impl Stream {
         now.saturating_sub(*self.closed.get_or_insert(now)) >= CLOSING * SECOND
     }
 
-    /// Brings the end what has come. Returns false if nobody reads it any more.
-    fn bring<R>(&mut self, socket: &mut Socket<'_>, end: u64, hub: &mut Hub<R>) -> bool {
+    /// Brings the end what has come. Returns false if nobody reads it any more. An error: no more
+    /// bytes may come.
+    fn bring<R>(&mut self, socket: &mut Socket<'_>, end: u64, hub: &mut Hub<R>) -> Result<bool, Errno> {
         while socket.recv_queue() > 0 {
-            let Ok(data) = socket.peek(PIECE).map(<[u8]>::to_vec) else { break };
+            let left = hub.bytes_left(end, Way::In).min(PIECE as u64) as usize;
+            if left == 0 {
+                return Err(Errno::EDQUOT);
+            }
+            let Ok(data) = socket.peek(left).map(<[u8]>::to_vec) else { break };
             let sending = Sending { data, ..Sending::default() };
             match hub.send(end, &sending, &mut Vec::new()) {
-                Ok(Some(count)) if count > 0 => drop(socket.recv(|_| (count, ()))),
+                Ok(Some(count)) if count > 0 => {
+                    let _ = socket.recv(|_| (count, ()));
+                    hub.spend(end, Way::In, count)?;
+                }
                 // Room for it may come.
-                Ok(_) | Err(Errno::ENOMEM | Errno::ENOBUFS) => return true,
-                Err(_) => return false,
+                Ok(_) | Err(Errno::ENOMEM | Errno::ENOBUFS) => return Ok(true),
+                Err(_) => return Ok(false),
             }
         }
         if !self.has_told && socket.recv_queue() == 0 && !socket.may_recv() {
@@ -366,17 +380,18 @@ impl Stream {
             // It is still open, so it can be shut.
             let _ = hub.shutdown(end, 1);
         }
-        true
+        Ok(true)
     }
 
-    /// Takes what the end sends.
-    fn take<R>(&mut self, socket: &mut Socket<'_>, end: u64, hub: &mut Hub<R>) {
+    /// Takes what the end sends. An error: no more bytes may go.
+    fn take<R>(&mut self, socket: &mut Socket<'_>, end: u64, hub: &mut Hub<R>) -> Result<(), Errno> {
         while !self.has_all && socket.can_send() {
             let room = socket.send_capacity() - socket.send_queue();
             let wish = ReceiveRequest { size: room.min(PIECE), ..ReceiveRequest::default() };
             match hub.receive(end, wish) {
-                Ok(None) => return,
+                Ok(None) => return Ok(()),
                 Ok(Some(received)) if !received.data.is_empty() => {
+                    hub.spend(end, Way::Out, received.data.len())?;
                     // There is room for all of it.
                     let _ = socket.send_slice(&received.data);
                     self.closed = None;
@@ -387,5 +402,6 @@ impl Stream {
                 }
             }
         }
+        Ok(())
     }
 }

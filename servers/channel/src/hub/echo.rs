@@ -5,6 +5,7 @@
 //! kind [`MESSAGES`] sends what it likes, and receives each message with the head of its packet.
 //! The machine itself answers here. What is for others goes out with the datagrams.
 
+use super::budgets::Way;
 use super::outside::Datagram;
 use super::{Hub, Stage};
 use alloc::vec::Vec;
@@ -117,7 +118,7 @@ impl<R> Hub<R> {
             return Ok(Some(data.len()));
         }
         let datagram = Datagram { kind: to.kind, from: own.port, to: (to.address, to.port), data: message };
-        Ok(self.push_outside(datagram)?.then_some(data.len()))
+        Ok(self.push_outside(key, datagram)?.then_some(data.len()))
     }
 
     /// Answers a message to the machine itself, as far as it is a request for an echo.
@@ -152,7 +153,8 @@ impl<R> Hub<R> {
     fn bring(&mut self, key: u64, kind: u8, (address, hops): ([u8; 4], u8), data: &[u8]) {
         let from = InternetName { version: INTERNET, kind, address, port: hops.into() };
         let hears = self.ends.get(&key).is_some_and(|end| end.stage != Stage::Outside || InternetName::read(&end.peer_name).is_some_and(|peer| peer.address == address));
-        if hears {
+        let is_inside = from.is_of_machine() || self.interface().is_some_and(|way| way.address == address);
+        if hears && (is_inside || self.spend(key, Way::In, data.len()).is_ok()) {
             self.put_datagram(key, &from.bytes(), data);
         }
     }

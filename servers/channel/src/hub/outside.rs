@@ -4,6 +4,7 @@
 //! A connection to the outside is one between two ends as any other. Its inner end has no place at
 //! which clients find it: it belongs to whoever speaks with the outside.
 
+use super::budgets::Way;
 use super::{End, Hub, Stage};
 use crate::queue::{NOBODY, PIECE, SendRequest};
 use alloc::collections::VecDeque;
@@ -221,6 +222,13 @@ impl<R> Hub<R> {
         }
     }
 
+    /// An inner end, which is charged as a connection.
+    fn add_inner(&mut self) -> Result<u64, Errno> {
+        let inner = self.add_end(SOCK_STREAM, super::SOCKET_ACCESS)?;
+        self.charge_connection(inner).inspect_err(|_| self.close(inner))?;
+        Ok(inner)
+    }
+
     /// The outside has answered an end: it is connected. Returns the inner end.
     pub fn connected(&mut self, key: u64) -> Result<u64, Errno> {
         let own = self.outside.own.ok_or(Errno::ENETUNREACH)?;
@@ -228,7 +236,7 @@ impl<R> Hub<R> {
             return Err(Errno::EINVAL);
         }
         self.charge_as(key)?;
-        let inner = self.add_end(SOCK_STREAM, super::SOCKET_ACCESS)?;
+        let inner = self.add_inner()?;
         let peer_name = self.end(key)?.peer_name.clone();
         self.end_mut(inner)?.name = peer_name;
         let end = self.end_mut(key)?;
@@ -277,7 +285,7 @@ impl<R> Hub<R> {
     pub fn arrived(&mut self, listener: u64, from: ([u8; 4], u16)) -> Result<u64, Errno> {
         let own = self.outside.own.ok_or(Errno::ENETUNREACH)?;
         self.charge_as(listener)?;
-        let inner = self.add_end(SOCK_STREAM, super::SOCKET_ACCESS)?;
+        let inner = self.add_inner()?;
         let name = InternetName { version: INTERNET, kind: SOCK_STREAM as u8, address: from.0, port: from.1 };
         self.end_mut(inner)?.name = name.bytes();
         if let Err(errno) = self.join_listener(inner, listener, [0; 3]) {
@@ -303,6 +311,11 @@ impl<R> Hub<R> {
         self.close_unaccepted(inner);
     }
 
+    /// The bytes that the connection of an inner end may move are used up.
+    pub fn exhausted(&mut self, inner: u64) {
+        self.break_off(inner, Errno::EDQUOT);
+    }
+
     /// The address outside that a datagram of this end goes to, if it goes there.
     pub(super) fn outside_receiver(&self, key: u64, name: &[u8]) -> Result<Option<InternetName>, Errno> {
         let end = self.end(key)?;
@@ -321,17 +334,18 @@ impl<R> Hub<R> {
     /// Sends a datagram to the outside. `None`: it would have to wait.
     pub(super) fn send_outside(&mut self, key: u64, to: InternetName, data: &[u8]) -> Result<Option<usize>, Errno> {
         let from = InternetName::read(&self.end(key)?.name).ok_or(Errno::EINVAL)?.port;
-        Ok(self.push_outside(Datagram { kind: to.kind, from, to: (to.address, to.port), data: data.to_vec() })?.then_some(data.len()))
+        Ok(self.push_outside(key, Datagram { kind: to.kind, from, to: (to.address, to.port), data: data.to_vec() })?.then_some(data.len()))
     }
 
     /// Puts a datagram among those that are to go out. Returns false if it would have to wait.
-    pub(super) fn push_outside(&mut self, datagram: Datagram) -> Result<bool, Errno> {
+    pub(super) fn push_outside(&mut self, key: u64, datagram: Datagram) -> Result<bool, Errno> {
         if datagram.data.len() > MAX_DATAGRAM {
             return Err(Errno::EMSGSIZE);
         }
         if !self.has_room_outside() {
             return Ok(false);
         }
+        self.spend(key, Way::Out, datagram.data.len())?;
         self.outside.bytes += datagram.data.len();
         self.outside.datagrams.push_back(datagram);
         Ok(true)
@@ -364,7 +378,7 @@ impl<R> Hub<R> {
             Stage::Connected(_) => false,
             _ => true,
         });
-        if takes {
+        if takes && self.spend(key, Way::In, data.len()).is_ok() {
             self.put_datagram(key, &name, data);
         }
     }

@@ -171,10 +171,15 @@ impl<R> Hub<R> {
 
     /// A connection goes with the listener that never accepted it.
     pub(super) fn close_unaccepted(&mut self, key: u64) {
+        self.break_off(key, Errno::ECONNRESET);
+    }
+
+    /// Closes an end, whose peer hears of it by an error.
+    pub(super) fn break_off(&mut self, key: u64, errno: Errno) {
         if let Some(Stage::Connected(peer)) = self.ends.get(&key).map(|end| &end.stage)
             && let Some(peer) = self.ends.get_mut(&{ *peer })
         {
-            peer.error = Some(Errno::ECONNRESET);
+            peer.error = Some(errno);
             let incoming = peer.incoming;
             incoming.into_iter().for_each(|queue| self.tell_trouble(queue));
         }

@@ -3,11 +3,12 @@
 
 use super::received::{BESIDES, bytes, send_received, words};
 use super::{ANY_CHANGE, EndRequest, Done, Form, SLOTS, Service, Teller, Waiter, Watcher, done_or_later, kept};
+use crate::hub::budgets::Budget;
 use crate::hub::{CONTROL, Sending};
 use crate::queue::ReceiveRequest;
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::channel::{
-    accept, account, bind, board, capacity, changed, connect, credentials, enroll, error, expect, facts, fifo, interface, listen, look, name, pair, pipe, receive, send, share, shutdown,
+    accept, account, bind, board, capacity, changed, connect, credentials, enroll, error, expect, facts, fifo, interface, limit, listen, look, name, pair, pipe, receive, send, share, shutdown,
     socket, sockets, told, traffic,
     terminal, terminal_facts, terminal_lock, terminal_open, terminal_set_mode, terminal_set_owner, terminal_set_times, terminal_status,
 };
@@ -133,7 +134,12 @@ impl channel::Server for Service {
 
     fn account(&mut self, request: &mut Request<'_>) -> HandlerResult<account::Output> {
         self.check_service(request)?;
-        account::Output { channels: self.add_account(request.word())?.into() }.at_once(request, &[])
+        account::Output { channels: self.add_account(request.word())?.1.into() }.at_once(request, &[])
+    }
+
+    fn limit(&mut self, request: &mut Request<'_>, connections: u64, bytes_in: u64, bytes_out: u64) -> HandlerResult<limit::Output> {
+        self.check_service(request)?;
+        self.add_limited(request, Budget { connections, bytes_in, bytes_out })
     }
 
     fn interface(&mut self, request: &mut Request<'_>) -> HandlerResult<interface::Output> {

@@ -2,9 +2,10 @@
 
 use super::{EndRequest, Service};
 use crate::hub::Hub;
+use crate::hub::budgets::Budget;
 use alloc::collections::BTreeSet;
 use nacre_abi::message::MAX_BYTES;
-use nacre_proto::channel::{interface, sockets};
+use nacre_proto::channel::{interface, limit, sockets};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, HandlerResult, Request};
 use nacre_sys::OwnedReference;
@@ -51,6 +52,20 @@ impl Service {
         let (bytes, next) = self.hub.list_sockets(above, after, MAX_BYTES as usize, |key| places.contains_key(&key));
         request.put(&bytes);
         sockets::Output { next }.now()
+    }
+
+    /// Answers `channel.limit`.
+    pub(super) fn add_limited(&mut self, request: &mut Request<'_>, budget: Budget) -> HandlerResult<limit::Output> {
+        self.hub.interface().ok_or(Errno::ENODEV)?;
+        let (word, channels) = self.add_account(request.word())?;
+        self.hub.set_budget(word, budget);
+        limit::Output { channels: channels.into() }.at_once(request, &[])
+    }
+
+    /// Forgets budgets below which nobody is any more.
+    pub(super) fn forget_budgets(&mut self) {
+        let accounts = &self.accounts;
+        self.hub.forget_budgets(|account| accounts.values().any(|(_, line)| line.contains(&account)));
     }
 
     /// Connects now, or later; true: it is done. A call that does not wait for an answer from
