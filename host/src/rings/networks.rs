@@ -70,6 +70,10 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
             tally.note(&name, pings(products, stack)?.as_deref());
         }
     }
+    let name = "a network card: a guard's limits bound connections and bytes";
+    if name.contains(filter) {
+        tally.note(name, is_limited(products)?.as_deref());
+    }
     let name = "a network card: two machines on one wire";
     if name.contains(filter) {
         tally.note(name, are_joined(products)?.as_deref());
@@ -226,6 +230,46 @@ fn is_guarded(products: &Products) -> Outcome<Option<String>> {
         captured
     })?;
     let is_right = captured.output == format!("{SIZE}\nPermission denied\nPermission denied\ntext\n").as_bytes();
+    Ok((!is_right).then(|| describe(&captured)))
+}
+
+/// Answers all who connect, until it is over.
+fn answer_all(listener: &TcpListener, is_over: &AtomicBool) {
+    std::thread::scope(|scope| {
+        for stream in listener.incoming() {
+            if is_over.load(Ordering::Relaxed) {
+                return;
+            }
+            // Whoever asks nothing is let go in the end.
+            let limit = |stream: &TcpStream| stream.set_read_timeout(Some(LIMIT));
+            if let Some(mut stream) = stream.ok().filter(|stream| limit(stream).is_ok()) {
+                scope.spawn(move || answer(&mut stream, SIZE));
+            }
+        }
+    });
+}
+
+/// A program that fetches too much, sends too much or connects too often gets an error, and one
+/// beside it does not.
+fn is_limited(products: &Products) -> Outcome<Option<String>> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context(Class::Internal, || "cannot open a port".to_string())?;
+    let port = listener.local_addr().context(Class::Internal, || "a port has no number".to_string())?.port();
+    let guard = |limit: &str, script: &str| format!("guard --limit {limit} --allow '*' process sh -c '{script}'; ");
+    let fetch = format!("wget -O /tmp/got http://10.0.2.2:{port}/file 2>&1 | grep -c -E \"quota|buffer space\"");
+    let bounded = guard("bytes-in=100000", &format!("{fetch}; test $(wc -c </tmp/got) -le 100000 && echo bounded; {fetch}"));
+    let mute = guard("bytes-out=10", &fetch);
+    let alone = guard("connections=1", &format!("sleep 5 | nc 10.0.2.2 {port} & sleep 2; {fetch}; wait; {fetch}"));
+    let script = [bounded, mute, alone, format!("{fetch}; wc -c </tmp/got")].concat();
+    let network = NetworkArguments { net: Some(Kind::User), ..NetworkArguments::default() };
+    let is_over = AtomicBool::new(false);
+    let captured = std::thread::scope(|scope| {
+        scope.spawn(|| answer_all(&listener, &is_over));
+        let captured = guest(products, "process", &script, (1, &network));
+        is_over.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, port));
+        captured
+    })?;
+    let is_right = captured.output == format!("1\nbounded\n1\n1\n1\n0\n0\n{SIZE}\n").as_bytes();
     Ok((!is_right).then(|| describe(&captured)))
 }
 

@@ -114,7 +114,8 @@ mod tests {
         let asked = EthernetFrame::new_checked(frame).ok()?;
         let packet = Ipv4Packet::new_checked(asked.payload()).ok()?;
         let datagram = UdpPacket::new_checked(packet.payload()).ok()?;
-        let asks = DhcpRepr::parse(&DhcpPacket::new_checked(datagram.payload()).ok()?).ok()?;
+        let request = DhcpPacket::new_checked(datagram.payload()).ok()?;
+        let asks = DhcpRepr::parse(&request).ok()?;
         let message_type = if asks.message_type == DhcpMessageType::Discover { DhcpMessageType::Offer } else { DhcpMessageType::Ack };
         let (unknown, mask) = (Ipv4Address::UNSPECIFIED, Ipv4Address::new(255, 255, 255, 0));
         let reply = DhcpRepr {
@@ -188,7 +189,9 @@ mod tests {
         // Nobody gives it any more.
         (0..2 * TIME).for_each(|_| assert_eq!(second(&mut hub, &mut stack, &mut now, None), 0));
         assert!(!stack.has_address());
-        (0..20).for_each(|_| drop(second(&mut hub, &mut stack, &mut now, Some(GIVEN))));
+        for _ in 0..20 {
+            second(&mut hub, &mut stack, &mut now, Some(GIVEN));
+        }
         assert!(stack.has_address(), "it is given again");
     }
 
@@ -213,7 +216,9 @@ mod tests {
     fn another_address_is_not_taken_later() {
         let ((mut hub, mut stack), mut now) = (machine(), 0);
         second(&mut hub, &mut stack, &mut now, Some(GIVEN));
-        (0..2 * TIME).for_each(|_| drop(second(&mut hub, &mut stack, &mut now, Some([10, 0, 7, 34]))));
+        for _ in 0..2 * TIME {
+            second(&mut hub, &mut stack, &mut now, Some([10, 0, 7, 34]));
+        }
         assert!(hub.interface().unwrap().address == GIVEN && !stack.has_address());
     }
 }
