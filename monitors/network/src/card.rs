@@ -60,7 +60,7 @@ pub struct Card {
     bytes: Vec<u8>,
     /// Time at which something is due, though nobody calls.
     due: Option<u64>,
-    /// Whoever waits for the address was told.
+    /// Set once whoever waits for the address was told.
     has_told: bool,
 }
 

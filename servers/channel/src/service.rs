@@ -308,8 +308,8 @@ impl Service {
         self.accounts.get(&word).map_or_else(Line::default, |(_, line)| line.clone())
     }
 
-    /// The number of an account and its port, for one more process, which makes ends on an account of its own, below that of the
-    /// port with this word.
+    /// Adds an account for one more process, which makes ends below that of the port with this
+    /// word, and returns its number and a reference to its port.
     fn add_account(&mut self, above: u64) -> Result<(u64, OwnedReference), Errno> {
         let above = self.line(above);
         let below = |line: &Line| above.first().is_some_and(|first| line.first() == Some(first));

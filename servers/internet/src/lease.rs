@@ -154,8 +154,8 @@ mod tests {
         Some(bytes)
     }
 
-    /// Lets a second go by, while a server gives this address, or none. Returns the number of frames
-    /// that were answered.
+    /// Lets a second go by, while a server gives this address, or none. Returns the number of
+    /// frames that were answered.
     fn second(hub: &mut Hub<()>, stack: &mut Stack, now: &mut u64, address: Option<[u8; 4]>) -> usize {
         let mut answered = 0;
         for _ in 0..100 {

@@ -49,8 +49,8 @@ impl Stack {
         Stack { way: *way, lease: Lease::Fixed, card, interface, sockets: SocketSet::new(Vec::new()), streams: Streams::new(most), datagrams: Datagrams::default(), messages: Messages::default() }
     }
 
-    /// The same machine, which asks the wire for its address. It has none until it has settled, and
-    /// takes the one that it was made with if nobody gives it another one in time.
+    /// Lets the machine ask the wire for its address. It has none until it has settled, and takes
+    /// the one that it was made with if nobody gives it another one in time.
     pub fn asking(mut self, now: u64) -> Stack {
         take_address(&mut self.interface, None);
         self.lease = Lease::ask(&mut self.sockets, now);

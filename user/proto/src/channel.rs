@@ -139,9 +139,9 @@ crate::protocol! {
     /// service. `ENODEV`: there is none.
     53 traffic() -> (packets_in: Number, bytes_in: Number, packets_out: Number, bytes_out: Number);
     /// The service at a port of its own, on an account as `account` makes one, with bounds on what
-    /// goes to the outside and comes from there: connections at once (`ENOBUFS`), and bytes for good
-    /// (`EDQUOT`); -1: none. What comes by datagrams beyond that is lost. Accounts that are made at
-    /// that port count for it. Port: the service. `ENODEV`: there is no outside.
+    /// goes to the outside and comes from there: connections at once (`ENOBUFS`), and bytes for
+    /// good (`EDQUOT`); -1: none. What comes by datagrams beyond that is lost. Accounts that are
+    /// made at that port count for it. Port: the service. `ENODEV`: there is no outside.
     54 limit(connections: Number, bytes_in: Number, bytes_out: Number) -> (; references channels: Own(Channels));
 }
 

@@ -11,13 +11,13 @@ use nacre_proto::Errno;
 /// Direction of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// From outside.
+    /// Towards the machine.
     In,
-    /// To the outside.
+    /// Towards the outside.
     Out,
 }
 
-/// What an account may still take.
+/// Rest of what an account may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Connections that may be added to those that there are.
@@ -59,8 +59,8 @@ impl<R> Hub<R> {
         self.budgets.all.retain(|account, _| held.contains_key(account) || is_there(*account));
     }
 
-    /// Charges one more connection, whose inner end this is. `ENOBUFS`: an account has as many as it
-    /// may.
+    /// Charges one more connection, whose inner end this is. `ENOBUFS`: an account has as many as
+    /// it may.
     pub(super) fn charge_connection(&mut self, inner: u64) -> Result<(), Errno> {
         let line = self.end(inner)?.line.clone();
         let budgets = &mut self.budgets;
