@@ -1,10 +1,11 @@
 //! The machine's address, where the wire is asked for it (DHCP).
 
-use crate::streams::SECOND;
 use nacre_channel::hub::outside::Interface as Way;
 use smoltcp::iface::{SocketHandle, SocketSet};
 use smoltcp::socket::dhcpv4::{Config, Event, Socket};
 
+/// Nanoseconds of a second.
+const SECOND: u64 = 1_000_000_000;
 /// Nanoseconds for which the wire is asked before the machine takes the address that it was made
 /// with.
 pub const PATIENCE: u64 = SECOND / 4;
