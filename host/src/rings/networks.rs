@@ -255,10 +255,10 @@ fn is_limited(products: &Products) -> Outcome<Option<String>> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context(Class::Internal, || "cannot open a port".to_string())?;
     let port = listener.local_addr().context(Class::Internal, || "a port has no number".to_string())?.port();
     let guard = |limit: &str, script: &str| format!("guard --limit {limit} --allow '*' process sh -c '{script}'; ");
-    let fetch = format!("wget -O /tmp/got http://10.0.2.2:{port}/file 2>&1 | grep -c -E \"quota|buffer space\"");
+    let fetch = format!("wget -O /tmp/got http://10.0.2.2:{port}/file 2>&1 | grep -c -E \"quota|buffer space|prematurely\"");
     let bounded = guard("bytes-in=100000", &format!("{fetch}; test $(wc -c </tmp/got) -le 100000 && echo bounded; {fetch}"));
     let mute = guard("bytes-out=10", &fetch);
-    let alone = guard("connections=1", &format!("sleep 5 | nc 10.0.2.2 {port} & sleep 2; {fetch}; wait; {fetch}"));
+    let alone = guard("connections=1", &format!("sleep 5 | nc 10.0.2.2 {port} >/dev/null & sleep 2; {fetch}; wait; {fetch}"));
     let script = [bounded, mute, alone, format!("{fetch}; wc -c </tmp/got")].concat();
     let network = NetworkArguments { net: Some(Kind::User), ..NetworkArguments::default() };
     let is_over = AtomicBool::new(false);

@@ -34,8 +34,14 @@ pub enum Change {
 fn given(config: &Config<'_>, way: &Way) -> Option<Way> {
     let (address, prefix) = (config.address.address().octets(), config.address.prefix_len());
     let is_of_one = |address: [u8; 4]| (1..=223).contains(&address[0]) && address[0] != 127;
-    let gateway = config.router.map(|router| router.octets()).filter(|router| is_of_one(*router));
-    (is_of_one(address) && (1..=30).contains(&prefix)).then_some(Way { address, prefix, gateway, ..*way })
+    let gateway = config.router.map(|router| router.octets()).filter(|router| is_of_one(*router) && *router != address);
+    if !is_of_one(address) || !(1..=30).contains(&prefix) {
+        return None;
+    }
+    // The first and the last address of a wire are nobody's own.
+    let hosts = u32::MAX >> prefix;
+    let host = u32::from_be_bytes(address) & hosts;
+    (host != 0 && host != hosts).then_some(Way { address, prefix, gateway, ..*way })
 }
 
 impl Lease {
@@ -75,8 +81,8 @@ impl Lease {
             (Lease::Asked(..), _) | (_, None) => None,
             // The address comes back if it is given again.
             (_, Some(None)) => Some(Change::Lost),
-            (_, Some(Some(given))) if given.address == way.address => Some(Change::To(given)),
-            // Who has asked which address the machine has does not ask again.
+            (_, Some(Some(given))) if (given.address, given.prefix) == (way.address, way.prefix) => Some(Change::To(given)),
+            // Whoever has asked for address and wire does not ask again.
             _ => {
                 self.end(sockets, handle);
                 Some(Change::Lost)
@@ -206,7 +212,7 @@ mod tests {
 
     #[test]
     fn what_is_no_address_of_a_machine_is_not_taken() {
-        for wrong in [[127, 0, 0, 1], [0, 0, 0, 0], [240, 0, 0, 1], [224, 0, 0, 1]] {
+        for wrong in [[127, 0, 0, 1], [0, 0, 0, 0], [240, 0, 0, 1], [224, 0, 0, 1], [10, 0, 7, 0], [10, 0, 7, 255]] {
             let ((mut hub, mut stack), mut now) = (machine(), 0);
             second(&mut hub, &mut stack, &mut now, Some(wrong));
             assert_eq!(hub.interface(), Some(way()), "{wrong:?}");

@@ -52,6 +52,11 @@ impl<R> Hub<R> {
         self.budgets.all.get(&account).copied()
     }
 
+    /// Returns true if an account has a budget.
+    pub fn has_budgets(&self) -> bool {
+        !self.budgets.all.is_empty()
+    }
+
     /// Forgets budgets whose account has gone, with all that was made below it. `is_there` tells if
     /// an account, or one below it, can still make ends.
     pub fn forget_budgets(&mut self, is_there: impl Fn(u64) -> bool) {

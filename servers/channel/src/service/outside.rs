@@ -64,8 +64,11 @@ impl Service {
 
     /// Forgets budgets below which nobody is any more.
     pub(super) fn forget_budgets(&mut self) {
-        let accounts = &self.accounts;
-        self.hub.forget_budgets(|account| accounts.values().any(|(_, line)| line.contains(&account)));
+        if self.hub.has_budgets() {
+            // One set for all: whoever ends many accounts must not have each budget look at all.
+            let above: BTreeSet<u64> = self.accounts.values().flat_map(|(_, line)| line.iter().copied()).collect();
+            self.hub.forget_budgets(|account| above.contains(&account));
+        }
     }
 
     /// Connects now, or later; true: it is done. A call that does not wait for an answer from
