@@ -24,8 +24,10 @@ const MAX_MESSAGE: usize = u16::MAX as usize - PACKET_HEAD;
 const PROTOCOL: u8 = 1;
 /// Hops of packets of the machine itself.
 const HOPS: u8 = 64;
-/// Sockets of one account that hear all messages, at most: each message is copied for each of them.
+/// Sockets of one account that hear all messages, at most, and those of all accounts: each message
+/// is copied for each of them.
 const MAX_HEARERS: usize = 16;
+const MAX_HEARERS_OF_ALL: usize = 256;
 
 /// The sum that heads carry. Over bytes with a right sum it is 0.
 fn sum(bytes: &[u8]) -> u16 {
@@ -178,8 +180,9 @@ impl<R> Hub<R> {
             return Ok(());
         }
         let account = self.account_of(key)?;
-        let count = self.hearers().into_iter().filter(|other| self.account_of(*other) == Ok(account)).count();
-        if count < MAX_HEARERS { Ok(()) } else { Err(Errno::ENOBUFS) }
+        let all = self.hearers();
+        let count = all.iter().filter(|other| self.account_of(**other) == Ok(account)).count();
+        if count < MAX_HEARERS && all.len() < MAX_HEARERS_OF_ALL { Ok(()) } else { Err(Errno::ENOBUFS) }
     }
 }
 
@@ -282,7 +285,22 @@ mod tests {
         let key = hub.socket(SOCK_DGRAM, 0).unwrap();
         let names = [InternetName::LOOPBACK, InternetName::ANY].map(|address| name(MESSAGES, address, 99));
         assert_eq!(hub.bind(key, &names[0], &names[1]), Err(Errno::ENOBUFS));
-        hub.charge_to(8);
-        socket(&mut hub, MESSAGES, 100);
+        (MAX_HEARERS..MAX_HEARERS_OF_ALL).for_each(|number| {
+            hub.charge_to(8 + (number / MAX_HEARERS) as u64);
+            socket(&mut hub, MESSAGES, 100 + number as u16);
+        });
+        hub.charge_to(7_777);
+        let key = hub.socket(SOCK_DGRAM, 0).unwrap();
+        assert_eq!(hub.bind(key, &names[0], &names[1]), Err(Errno::ENOBUFS), "others have taken all");
+    }
+
+    #[test]
+    fn an_end_of_a_pair_hears_no_messages() {
+        let mut hub: Hub<u64> = Hub::default();
+        let (end, _) = hub.pair(SOCK_DGRAM, [0; 3]).unwrap();
+        for kind in [ECHO, MESSAGES, SOCK_DGRAM as u8] {
+            assert_eq!(hub.bind(end, &name(kind, InternetName::LOOPBACK, 7), &name(kind, InternetName::ANY, 7)), Err(Errno::EINVAL));
+        }
+        assert!(!hub.hears_messages() && hub.bind(end, &[], b"path").is_ok());
     }
 }

@@ -6,6 +6,7 @@ use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::vec::Vec;
 use nacre_proto::Errno;
+use nacre_proto::channel::InternetName;
 use nacre_proto::flags::{END_OWN, O_NONBLOCK, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM};
 
 /// Beginning of the keys of files.
@@ -73,6 +74,10 @@ impl<R> Hub<R> {
             return Err(Errno::EINVAL);
         }
         self.check_own(kind, found_by, name)?;
+        // An end of a pair is no socket of the internet, and would hear what others ask.
+        if matches!(end.stage, Stage::Connected(_)) && InternetName::read(name).is_some() {
+            return Err(Errno::EINVAL);
+        }
         self.check_hearers(key, name)?;
         let wanted = if found_by.is_empty() { name } else { found_by };
         if !wanted.starts_with(FILE) && self.names.contains_key(wanted) {
