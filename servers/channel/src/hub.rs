@@ -8,6 +8,7 @@
 
 mod accounts;
 pub mod budgets;
+mod charges;
 mod cycles;
 mod echo;
 mod ends_held;

@@ -3,10 +3,7 @@
 //!
 //! An end is charged to all accounts of its line, so a budget bounds whatever is made below it.
 
-use super::Hub;
-use super::ends_held::Line;
 use alloc::collections::{BTreeMap, BTreeSet};
-use nacre_proto::Errno;
 
 /// Direction of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +26,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    fn bytes(&mut self, way: Way) -> &mut u64 {
+    pub(super) fn bytes(&mut self, way: Way) -> &mut u64 {
         if way == Way::In { &mut self.bytes_in } else { &mut self.bytes_out }
     }
 }
@@ -37,160 +34,6 @@ impl Budget {
 /// The budgets, by account, and the inner ends of connections that are charged to some.
 #[derive(Debug, Default)]
 pub(super) struct Budgets {
-    all: BTreeMap<u64, Budget>,
-    charged: BTreeSet<u64>,
-}
-
-impl<R> Hub<R> {
-    /// Gives an account a budget.
-    pub fn set_budget(&mut self, account: u64, budget: Budget) {
-        self.budgets.all.insert(account, budget);
-    }
-
-    /// Returns the budget of an account, if it has one.
-    pub fn budget(&self, account: u64) -> Option<Budget> {
-        self.budgets.all.get(&account).copied()
-    }
-
-    /// Returns true if an account has a budget.
-    pub fn has_budgets(&self) -> bool {
-        !self.budgets.all.is_empty()
-    }
-
-    /// Forgets budgets whose account has gone, with all that was made below it. `is_there` tells if
-    /// an account, or one below it, can still make ends.
-    pub fn forget_budgets(&mut self, is_there: impl Fn(u64) -> bool) {
-        let held = &self.accounts.held;
-        self.budgets.all.retain(|account, _| held.contains_key(account) || is_there(*account));
-    }
-
-    /// Charges one more connection, whose inner end this is. `ENOBUFS`: an account has as many as
-    /// it may.
-    pub(super) fn charge_connection(&mut self, inner: u64) -> Result<(), Errno> {
-        let line = self.end(inner)?.line.clone();
-        let budgets = &mut self.budgets;
-        if line.iter().any(|account| budgets.all.get(account).is_some_and(|budget| budget.connections == 0)) {
-            return Err(Errno::ENOBUFS);
-        }
-        for account in line.iter() {
-            if let Some(budget) = budgets.all.get_mut(account) {
-                budget.connections -= 1;
-                budgets.charged.insert(inner);
-            }
-        }
-        Ok(())
-    }
-
-    /// An end has gone. If it was one of a connection, another one may take its place.
-    pub(super) fn release_connection(&mut self, inner: u64, line: &Line) {
-        if self.budgets.charged.remove(&inner) {
-            for account in line.iter() {
-                if let Some(budget) = self.budgets.all.get_mut(account) {
-                    budget.connections = budget.connections.saturating_add(1);
-                }
-            }
-        }
-    }
-
-    /// Returns the number of bytes that may still go this way at an end.
-    pub fn bytes_left(&mut self, key: u64, way: Way) -> u64 {
-        let Some(line) = self.ends.get(&key).map(|end| end.line.clone()) else { return 0 };
-        let budgets = &mut self.budgets.all;
-        line.iter().filter_map(|account| budgets.get_mut(account).map(|budget| *budget.bytes(way))).min().unwrap_or(u64::MAX)
-    }
-
-    /// Charges bytes to the accounts of an end. `EDQUOT`: they are more than are left, and none is
-    /// charged.
-    pub fn spend(&mut self, key: u64, way: Way, count: usize) -> Result<(), Errno> {
-        let count = count as u64;
-        if self.bytes_left(key, way) < count {
-            return Err(Errno::EDQUOT);
-        }
-        let line = self.end(key)?.line.clone();
-        for account in line.iter() {
-            if let Some(budget) = self.budgets.all.get_mut(account) {
-                *budget.bytes(way) -= count;
-            }
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::hub::outside::Interface;
-    use crate::hub::Sending;
-    use alloc::sync::Arc;
-    use alloc::vec::Vec;
-    use nacre_proto::channel::{INTERNET, InternetName};
-    use nacre_proto::flags::{SOCK_DGRAM, SOCK_STREAM};
-
-    const OWN: [u8; 4] = [10, 0, 2, 15];
-    const PEER: [u8; 4] = [10, 0, 2, 2];
-
-    fn hub() -> Hub<u64> {
-        let mut hub = Hub::default();
-        hub.set_interface(Interface { address: OWN, prefix: 24, gateway: None, card: [0; 6], packet: 1500 });
-        hub.set_budget(7, Budget { connections: 2, bytes_in: 10, bytes_out: 10 });
-        hub.charge_line(Arc::new([7, 8]));
-        hub
-    }
-
-    fn name(kind: u64, address: [u8; 4], port: u16) -> Vec<u8> {
-        InternetName { version: INTERNET, kind: kind as u8, address, port }.bytes()
-    }
-
-    fn socket(hub: &mut Hub<u64>, kind: u64, port: u16) -> u64 {
-        let key = hub.socket(kind, 0).unwrap();
-        hub.bind(key, &name(kind, InternetName::LOOPBACK, port), &name(kind, InternetName::ANY, port)).unwrap();
-        key
-    }
-
-    #[test]
-    fn connections_are_bounded_at_once() {
-        let mut hub = hub();
-        let mut connect = |port| {
-            let key = socket(&mut hub, SOCK_STREAM, port);
-            hub.connect(key, &name(SOCK_STREAM, PEER, 80), [0; 3]).unwrap();
-            let ends = hub.ends();
-            let inner = hub.connected(key);
-            assert_eq!(hub.ends(), ends + usize::from(inner.is_ok()), "nothing is left of what was refused");
-            hub.charge_line(Arc::new([7, 8]));
-            (key, inner, hub.budget(7).unwrap().connections)
-        };
-        let (first, second, third) = (connect(1), connect(2), connect(3));
-        assert_eq!((first.2, second.2, third.1), (1, 0, Err(Errno::ENOBUFS)));
-        hub.close(first.1.unwrap());
-        assert_eq!(hub.budget(7).unwrap().connections, 1);
-        hub.charge_to(9);
-        let other = socket(&mut hub, SOCK_STREAM, 9);
-        hub.connect(other, &name(SOCK_STREAM, PEER, 80), [0; 3]).unwrap();
-        assert!(hub.connected(other).is_ok(), "others have what they had");
-    }
-
-    #[test]
-    fn datagrams_are_bounded_for_good() {
-        let mut hub = hub();
-        let key = socket(&mut hub, SOCK_DGRAM, 53);
-        let mut send = |count: usize, to| hub.send(key, &Sending { to: name(SOCK_DGRAM, to, 53), data: alloc::vec![1; count], ..Sending::default() }, &mut Vec::new());
-        assert_eq!((send(8, PEER), send(3, PEER), send(2, PEER), send(1, PEER)), (Ok(Some(8)), Err(Errno::EDQUOT), Ok(Some(2)), Err(Errno::EDQUOT)));
-        assert_eq!(send(100, InternetName::LOOPBACK), Ok(Some(100)), "it stays on the machine");
-        hub.deliver(53, (PEER, 53), &[1; 11]);
-        hub.deliver(53, (PEER, 53), &[1; 4]);
-        assert_eq!(hub.budget(7).unwrap(), Budget { connections: 2, bytes_in: 6, bytes_out: 0 });
-    }
-
-    #[test]
-    fn a_budget_stays_as_long_as_somebody_is_below_it() {
-        let mut hub = hub();
-        let key = socket(&mut hub, SOCK_DGRAM, 53);
-        hub.forget_budgets(|_| false);
-        assert!(hub.budget(7).is_some());
-        hub.close(key);
-        hub.forget_budgets(|account| account == 7);
-        assert!(hub.budget(7).is_some());
-        hub.forget_budgets(|_| false);
-        assert!(hub.budget(7).is_none());
-    }
+    pub(super) all: BTreeMap<u64, Budget>,
+    pub(super) charged: BTreeSet<u64>,
 }

@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn an_end_of_a_pair_hears_no_messages() {
         let mut hub: Hub<u64> = Hub::default();
-        let (end, _) = hub.pair(SOCK_DGRAM, [0; 3]).unwrap();
+        let (end, _) = hub.pair(SOCK_DGRAM, 0, [0; 3]).unwrap();
         for kind in [ECHO, MESSAGES, SOCK_DGRAM as u8] {
             assert_eq!(hub.bind(end, &name(kind, InternetName::LOOPBACK, 7), &name(kind, InternetName::ANY, 7)), Err(Errno::EINVAL));
         }

@@ -66,7 +66,7 @@ impl<R> Hub<R> {
     /// chosen. Of two with the key of a file the later one is found.
     pub fn bind(&mut self, key: u64, found_by: &[u8], name: &[u8]) -> Result<(), Errno> {
         let end = self.socket_end(key)?;
-        let kind = end.kind;
+        let (kind, is_paired) = (end.kind, matches!(end.stage, Stage::Connected(_)));
         if !end.name.is_empty() && found_by.is_empty() && name.is_empty() {
             return Ok(());
         }
@@ -75,7 +75,7 @@ impl<R> Hub<R> {
         }
         self.check_own(kind, found_by, name)?;
         // An end of a pair is no socket of the internet, and would hear what others ask.
-        if matches!(end.stage, Stage::Connected(_)) && InternetName::read(name).is_some() {
+        if is_paired && InternetName::read(name).is_some() {
             return Err(Errno::EINVAL);
         }
         self.check_hearers(key, name)?;
