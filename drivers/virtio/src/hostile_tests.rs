@@ -2,7 +2,7 @@
 //! answer that fits, or a fault, and reaches nothing outside of its memory.
 
 use crate::fake::{Device, FakeMemory};
-use crate::{Block, Exchange, Fault, Refusal, find};
+use crate::{Block, Exchange, Fault, MAX_FRAME, Network, Refusal, find};
 
 /// Seeds of each test.
 const SEEDS: u64 = 10_000;
@@ -88,4 +88,45 @@ fn a_hostile_disk_harms_its_user_alone() {
         }
     }
     assert!(broken > 0 && others > 0, "{broken} broke the rules, {others} answers");
+}
+
+#[test]
+fn a_hostile_card_gives_frames_that_fit_or_is_out_of_use() {
+    let (mut came, mut went, mut faults) = (0, 0, 0);
+    for seed in 1..=SEEDS {
+        let (mut device, mut dice) = (Device::card(), Dice(seed));
+        let (function, owner) = (find(&mut device, crate::VENDOR, crate::NETWORK).unwrap(), device.clone());
+        let mut card: Network<FakeMemory> = Network::start(&mut device, function, |_| Some(owner.registers()), |size| owner.take(size)).unwrap();
+        let mut frame = [0; MAX_FRAME];
+        let mut turn = |dice: &mut Dice| -> Result<(), Fault> {
+            owner.0.borrow_mut().is_slow = dice.throw(4) == 0;
+            if dice.throw(2) == 0 {
+                owner.arrive(&[7; 12 + 60]);
+            }
+            scribble_rings(&owner, dice);
+            card.take_interrupt();
+            if let Some(size) = card.next_size()? {
+                assert!((14..=MAX_FRAME).contains(&size), "seed {seed}");
+                card.take(&mut frame[..size]);
+                came += 1;
+            }
+            scribble_rings(&owner, dice);
+            went += usize::from(card.send(&frame[..60])?);
+            card.flush();
+            Ok(())
+        };
+        faults += usize::from((0..LOOKS).any(|_| turn(&mut dice).is_err()));
+    }
+    assert!(came > 0 && went > 0 && faults > 0 && (faults as u64) < SEEDS, "{came} frames came, {went} went, {faults} faults");
+}
+
+/// Scribbles into the rings of both queues, mostly where the device writes.
+fn scribble_rings(device: &Device, dice: &mut Dice) {
+    let value = (if dice.throw(2) == 0 { dice.throw(4) } else { dice.throw(256) }) as u8;
+    let queue = dice.throw(2) as usize;
+    match dice.throw(4) {
+        0 => device.scribble_ring(queue, 2, value),
+        1 | 2 => device.scribble_ring(queue, dice.throw(RING) as usize, value),
+        _ => device.scribble(dice.throw(1 << 20) as usize, value),
+    }
 }

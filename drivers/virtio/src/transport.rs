@@ -80,6 +80,11 @@ impl Layout {
         }
         Ok((Layout { structures, stride }, common.bar))
     }
+
+    /// Returns the place of the register that takes interrupts, in the BAR.
+    pub fn interrupt_at(&self) -> u64 {
+        self.structures[INTERRUPT as usize - 1].start
+    }
 }
 
 /// A device.

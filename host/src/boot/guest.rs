@@ -72,7 +72,7 @@ impl Guest {
             }
         }
         let monitors = products.monitors().map(|monitor| monitor.name.clone()).collect();
-        let natives = products.programs.iter().map(|program| program.name.clone()).filter(|name| !["linux", "root", "disk"].contains(&name.as_str())).collect();
+        let natives = products.programs.iter().filter(|program| program.group != "servers" && program.name != "linux").map(|program| program.name.clone()).collect();
         let path = std::env::var_os("PATH").unwrap_or_default();
         let scope = Scope { monitors: &monitors, natives: &natives, directory: &directory, path: &path, root: below, volumes: &arguments.volumes };
         let stack = program::resolve(&arguments.command, &scope, &mut files)?;
@@ -121,7 +121,7 @@ impl Guest {
 /// Returns the names of the drivers that the machine needs.
 fn drivers(arguments: &GuestArguments) -> Vec<&'static str> {
     let (has_directories, has_disks) = (arguments.root.is_some() || !arguments.volumes.is_empty(), !arguments.disks.is_empty());
-    [("directory", has_directories), ("disk", has_disks)].into_iter().filter_map(|(name, is_needed)| is_needed.then_some(name)).collect()
+    [("directory", has_directories), ("disk", has_disks), ("card", arguments.network.is_some())].into_iter().filter_map(|(name, is_needed)| is_needed.then_some(name)).collect()
 }
 
 /// Tells root of the directories of this machine and of the disks.

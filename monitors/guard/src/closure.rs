@@ -95,7 +95,7 @@ fn subjects<'a>(of: Type, on: On<'a>) -> [On<'a>; 2] {
         // Whoever asks a parent may be given those of the internet.
         Type::Channels if on == On::All => always(On::Network),
         Type::Keyed | Type::End | Type::Queue | Type::Channels => [On::Name(CHANNELS), On::Name(CHANNELS_OUTSIDE)],
-        Type::Watcher | Type::Owner | Type::Port => always(on),
+        Type::Watcher | Type::Owner | Type::Port | Type::Nic => always(on),
         _ => always(On::All),
     }
 }

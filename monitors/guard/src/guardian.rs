@@ -373,6 +373,7 @@ impl Guardian {
             Type::End if asked.subject == NETWORK => self.pass_all(asked, of, NETWORK),
             Type::Keyed | Type::End | Type::Queue => self.pass_all(asked, of, reach::brought(&asked.subject)),
             Type::Process => self.pass(asked, (of, PARENT, Kind::Parent), |_| false),
+            Type::Nic => self.pass_all(asked, of, &asked.subject),
             // Their originals go to their servers alone, which look at them.
             Type::Watcher | Type::Owner => ReferenceRule::Proxy(tag(&asked.subject, Kind::Plain)),
             Type::Port => ReferenceRule::Proxy(tag(b"terminal", Kind::Notified)),

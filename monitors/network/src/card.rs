@@ -1,5 +1,6 @@
 //! The way between the network card and the protocols, beside the sockets of the clients.
 
+use crate::driver::{Service, Way};
 use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -9,7 +10,7 @@ use nacre_channel::hub::Hub;
 use nacre_channel::service::InnerEnds;
 use nacre_internet::Stack;
 use nacre_nest::clock::Clock;
-use nacre_proto::nic::{self, add_frame, frames};
+use nacre_proto::nic::{add_frame, frames};
 use nacre_sys::lock::{Condition, Lock};
 use nacre_sys::{FOREVER, OwnedReference};
 
@@ -48,8 +49,8 @@ pub fn wait_for_address(clock: Clock, limit: u64) {
 
 /// The card and the protocols. The head of this module describes them.
 pub struct Card {
-    /// The card; `None` once it broke down.
-    card: Option<OwnedReference>,
+    /// The way to the card's driver.
+    way: Way<Service>,
     stack: Stack,
     clock: Clock,
     /// Frames may have come.
@@ -66,23 +67,17 @@ pub struct Card {
 
 impl Card {
     /// The protocols over a card whose frames have at most `largest` bytes.
-    pub fn new(card: OwnedReference, stack: Stack, clock: Clock, largest: usize) -> Card {
-        Card { card: Some(card), stack, clock, is_called: true, largest, bytes: vec![0; MAX_BYTES as usize], due: Some(0), has_told: false }
+    pub fn new(way: Way<Service>, stack: Stack, clock: Clock, largest: usize) -> Card {
+        Card { way, stack, clock, is_called: true, largest, bytes: vec![0; MAX_BYTES as usize], due: Some(0), has_told: false }
     }
 
     /// Takes frames that have come, if the card has called.
-    fn receive(&mut self, hub: &mut Hub<OwnedReference>) {
+    fn receive(&mut self, hub: &mut Hub<OwnedReference>, now: u64) {
         if !core::mem::take(&mut self.is_called) {
             return;
         }
-        let Some(card) = &self.card else { return };
-        let received = match nic::receive(card.handle(), MAX_BYTES, &mut self.bytes[..]) {
-            Ok(reply) => self.bytes.get(..reply.frames).unwrap_or_default(),
-            Err(_) => {
-                self.card = None;
-                return;
-            }
-        };
+        let Some(count) = self.way.receive(&mut self.bytes, now) else { return };
+        let received = &self.bytes[..count];
         // What had no room comes with the next answer. If there was room, there is none more.
         self.is_called = received.len() + 2 + self.largest > MAX_BYTES as usize;
         for frame in frames(received).flatten() {
@@ -93,28 +88,25 @@ impl Card {
     }
 
     /// Sends the frames that are to go, as far as the card takes them.
-    fn send(&mut self, hub: &mut Hub<OwnedReference>) {
-        while let (Some(card), false) = (&self.card, self.stack.leaving().is_empty()) {
-            let mut bytes = Vec::new();
+    fn send(&mut self, hub: &mut Hub<OwnedReference>, now: u64) {
+        while !self.stack.leaving().is_empty() {
+            let (mut bytes, mut count) = (Vec::new(), 0);
             for frame in self.stack.leaving().iter() {
                 if bytes.len() + 2 + frame.len() > MAX_BYTES as usize {
                     break;
                 }
                 add_frame(&mut bytes, frame);
+                count += 1;
             }
-            match nic::send(card.handle(), &bytes[..]) {
-                Ok(reply) if reply.count > 0 => {
-                    let count = (reply.count as usize).min(self.stack.leaving().len());
+            match self.way.send(&bytes, count, now) {
+                Some(0) => return,
+                Some(count) => {
                     FRAMES_OUT.fetch_add(count as u64, Ordering::Relaxed);
                     let bytes = self.stack.leaving().drain(..count).map(|frame| frame.len() as u64).sum();
                     hub.count_traffic([0, 0, count as u64, bytes]);
                 }
-                Ok(_) => return,
                 // They are lost, as on a wire that was cut.
-                Err(_) => {
-                    self.card = None;
-                    self.stack.leaving().clear();
-                }
+                None => self.stack.leaving().clear(),
             }
         }
     }
@@ -122,7 +114,7 @@ impl Card {
 
 impl InnerEnds for Card {
     fn patience(&mut self) -> u64 {
-        if self.card.is_none() {
+        if self.way.driver().is_none() {
             self.stack.leaving().clear();
         }
         let held = if self.stack.leaving().is_empty() { FOREVER } else { HELD };
@@ -142,6 +134,7 @@ impl InnerEnds for Card {
 
     fn turn(&mut self, hub: &mut Hub<OwnedReference>, touched: &BTreeSet<u64>) {
         let now = self.clock.now();
+        self.is_called |= self.way.look(now).unwrap_or(false);
         // Most messages are about sockets of this machine alone.
         let is_idle = !self.is_called && touched.is_empty() && !hub.wants_outside() && self.stack.leaving().is_empty();
         if is_idle && self.due.is_none_or(|due| now < due) {
@@ -151,9 +144,9 @@ impl InnerEnds for Card {
         // The other side goes on as soon as it is answered: that is not left for the end.
         let (mut touched, nobody) = (touched, BTreeSet::new());
         for _ in 0..MAX_ROUNDS {
-            self.receive(hub);
+            self.receive(hub, now);
             self.stack.turn(hub, touched, now);
-            self.send(hub);
+            self.send(hub, now);
             touched = &nobody;
             if !self.is_called {
                 break;
@@ -165,7 +158,8 @@ impl InnerEnds for Card {
             SETTLED.signal();
         }
         let has_more = self.is_called || self.stack.has_arrived();
-        self.due = if has_more { Some(now) } else { self.stack.patience(now).map(|due| now.saturating_add(due)) };
+        let due = if has_more { Some(now) } else { self.stack.patience(now).map(|due| now.saturating_add(due)) };
+        self.due = due.into_iter().chain(self.way.due()).min();
         CONNECTIONS.store(self.stack.connections() as u64, Ordering::Relaxed);
     }
 }

@@ -6,6 +6,7 @@
 extern crate alloc;
 
 mod card;
+mod driver;
 mod manifest;
 mod options;
 
@@ -14,6 +15,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use card::{CONNECTIONS, Card, FRAMES_IN, FRAMES_OUT, wait_for_address};
 use core::sync::atomic::Ordering;
+use driver::Way;
 use manifest::MANIFEST;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_channel::hub::outside::Interface;
@@ -26,10 +28,10 @@ use nacre_nest::host::{Exception, ExceptionAction, Handler};
 use nacre_nest::interpose::{report_exception, report_killed, stage};
 use nacre_nest::{ChildPool, Ports, Services, SpawnError, attend, attending, search};
 use nacre_proto::flags::{SERVICE_CONTROL, SERVICE_MEMORY, SERVICE_NETWORK, SERVICE_NIC, SERVICE_OBJECTS, SERVICE_PROCESS};
-use nacre_proto::{Errno, Given, nic, parent};
+use nacre_proto::{Errno, Given, parent};
 use nacre_rt::{Arguments, exit, thread};
 use nacre_sys::lock::Lock;
-use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Space, Status};
+use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Space, Status, Thread};
 use options::Options;
 
 nacre_rt::entry!(network);
@@ -48,6 +50,9 @@ const OTHER: u64 = 16 << 20;
 const HEAD: u64 = 14;
 const MIN_FRAME: u64 = 600;
 const MAX_FRAME: u64 = 9014;
+/// Times that a driver is looked for at the start, and nanoseconds between two of them.
+const MAX_LOOKS: u64 = 500;
+const PAUSE: u64 = 10_000_000;
 
 /// Nanoseconds for which the start waits for the address, at most. The protocols settle it earlier.
 const LONGEST: u64 = 1_000_000_000;
@@ -119,27 +124,39 @@ fn facts() -> Facts {
     Facts { name: NAME, memory: None, time: attending::time(), figures }
 }
 
+/// Finds the card's driver, which may be about to start. Returns what it says of the card, too.
+fn find_driver(drivers: driver::Service) -> Result<(Way<driver::Service>, (u64, u64)), Errno> {
+    let mut way = Way::new(drivers);
+    for look in 1..=MAX_LOOKS {
+        if way.look(look * PAUSE)? {
+            let facts = way.facts()?;
+            return Ok((way, facts));
+        }
+        Thread::sleep(PAUSE)?;
+    }
+    Err(Errno::ETIMEDOUT)
+}
+
 /// Starts the server over the card. Returns a reference to it, for the program within.
 fn start_server(options: &Options<'_>, arguments: &Arguments) -> Result<OwnedReference, String> {
     let failed = |what: &'static str| move |errno: Errno| format!("cannot {what}: {errno}");
     let card = parent::find(Reference::PARENT, SERVICE_NIC).map_err(|_| "there is no network card; `nacre run --net user` gives the machine one".to_string())?.found;
-    let facts = nic::facts(card.handle()).map_err(failed("ask the network card"))?;
-    let clock = Clock::find().map_err(failed("find the clock"))?;
-    let [a, b, c, d, e, f, ..] = facts.address.to_le_bytes();
-    let largest = facts.frame.clamp(MIN_FRAME, MAX_FRAME);
-    let packet = largest - HEAD;
-    let way = Interface { address: options.address, prefix: options.prefix, gateway: options.gateway, card: [a, b, c, d, e, f], packet };
-    let [a, b, c, d, e, f, g, h, ..] = search::random(arguments, 1);
-    let stack = Stack::new(&way, options.connections, u64::from_le_bytes([a, b, c, d, e, f, g, h]), clock.now());
-    let stack = if options.is_fixed { stack } else { stack.asking(clock.now()) };
     let mut service = Service::new().map_err(failed("make the server"))?;
-    service.hub().set_interface(way);
+    let (reference, called) = (service.reference().map_err(failed("make the server"))?, service.beside().map_err(failed("make the server"))?);
+    let (way, (address, largest)) = find_driver(driver::Service::new(card, called)).map_err(failed("ask the network card"))?;
+    let clock = Clock::find().map_err(failed("find the clock"))?;
+    let [a, b, c, d, e, f, ..] = address.to_le_bytes();
+    let largest = largest.clamp(MIN_FRAME, MAX_FRAME);
+    let packet = largest - HEAD;
+    let interface = Interface { address: options.address, prefix: options.prefix, gateway: options.gateway, card: [a, b, c, d, e, f], packet };
+    let [a, b, c, d, e, f, g, h, ..] = search::random(arguments, 1);
+    let stack = Stack::new(&interface, options.connections, u64::from_le_bytes([a, b, c, d, e, f, g, h]), clock.now());
+    let stack = if options.is_fixed { stack } else { stack.asking(clock.now()) };
+    service.hub().set_interface(interface);
     if let Ok(memory) = parent::find(Reference::PARENT, SERVICE_MEMORY) {
         service.set_memory(memory.found);
     }
-    let (reference, called) = (service.reference().map_err(failed("make the server"))?, service.beside().map_err(failed("make the server"))?);
-    nic::watch(card.handle(), 1, called.handle()).map_err(failed("watch the network card"))?;
-    *SERVER.lock() = Some((service, Card::new(card, stack, clock, largest as usize)));
+    *SERVER.lock() = Some((service, Card::new(way, stack, clock, largest as usize)));
     let handle = thread::spawn(serve, 0).map_err(failed("make a thread"))?;
     attending::count(&handle);
     core::mem::forget(handle);

@@ -240,10 +240,11 @@ impl Service {
         Ok(self.end.new_reference(REFERENCE_NOTIFY)?)
     }
 
-    /// A reference at which any notification calls whoever has inner ends.
-    pub fn beside(&mut self) -> Result<OwnedReference, Errno> {
+    /// A port at which any notification calls whoever has inner ends. Those who have references to
+    /// it call, and the last of them by its end.
+    pub fn beside(&mut self) -> Result<Port, Errno> {
         let port = OwnedPort::new(BESIDE, self.set.handle())?;
-        Ok(self.beside.insert(port).new_reference(REFERENCE_NOTIFY)?)
+        Ok(self.beside.insert(port).handle())
     }
 
     /// Serves until it is over. After that the memory that it shares may go.

@@ -93,6 +93,16 @@ impl Hands {
         Shared { memory: DeviceMemory(self.parts[0]), address: self.memory.address }
     }
 
+    /// Memory for the device alone, a part for each time that it is asked.
+    pub fn for_device_in_parts(&self) -> impl FnMut(u64) -> Option<Shared<DeviceMemory>> + use<> {
+        let (memory, address, mut taken) = (self.parts[0], self.memory.address, 0);
+        move |size| {
+            let part = Shared { memory: DeviceMemory(memory.part(taken, size)?), address: address + taken };
+            taken += size;
+            Some(part)
+        }
+    }
+
     /// Memory for the device, and behind it the parts for a request and for its answer, for a
     /// device that reads and writes these itself.
     pub fn for_device_and_requests(&self) -> Shared<DeviceMemory> {

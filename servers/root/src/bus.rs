@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_proto::Errno;
 use nacre_sys::{OwnedReference, OwnedRegion, Reference, Window, io};
-use nacre_virtio::{CONSOLE, Configuration, Console, Fault, Function, Layout, NETWORK, Network, Shared, VENDOR, find, find_next};
+use nacre_virtio::{CONSOLE, Configuration, Console, Fault, Function, Layout, Memory, Shared, VENDOR, find, find_next};
 
 const ALL_PORTS: Reference = Reference(IO_PORTS);
 /// Ports of the configuration space: which word, and its value.
@@ -55,22 +55,13 @@ pub fn console(ranges: &[Range<u64>]) -> Result<(Console<DeviceMemory>, u64), Fa
     Ok((console?, line))
 }
 
-/// Starts the machine's network card. Returns it with its interrupt line.
-pub fn network(ranges: &[Range<u64>]) -> Result<(Network<DeviceMemory>, u64), Fault> {
-    let function = find(&mut Space, VENDOR, NETWORK).ok_or(Fault("there is no such device"))?;
-    let line = function.line(&mut Space).ok_or(Fault("the device has no interrupt"))?;
-    let card = Network::start(&mut Space, function, |number| registers(function, number, ranges), |size| take_for(function, size));
-    if card.is_err() {
-        function.turn(&mut Space, false);
-    }
-    Ok((card?, line))
-}
-
 /// A device that is handed to a driver: its registers are mapped and it is turned on, and it has
 /// memory.
 pub struct Handed {
     /// Slot of the device.
     pub slot: u8,
+    /// Interrupt line of the device.
+    pub line: Option<u64>,
     /// Configuration space as it is.
     pub space: Vec<u8>,
     /// Memory that the device reaches, and its address as the device counts.
@@ -80,6 +71,8 @@ pub struct Handed {
     memory_region: OwnedRegion,
     /// Number, bytes and region of the registers.
     registers: (u64, u64, OwnedRegion),
+    /// The registers, and the place of the one that takes interrupts.
+    interrupts: (DeviceMemory, u64),
 }
 
 impl Handed {
@@ -97,6 +90,12 @@ impl Handed {
         Ok(self.memory_region.new_reference(REFERENCE_USE)?)
     }
 
+    /// Takes the device's interrupt: its line goes down. Returns false if there was none.
+    pub fn take_interrupt(&self) -> bool {
+        let (registers, at) = &self.interrupts;
+        registers.read(*at, 1) != 0
+    }
+
     /// Lets the device read and write memory, which is all zeros then, or keeps it from that.
     pub fn turn(&self, on: bool) {
         if on {
@@ -110,17 +109,19 @@ impl Handed {
 pub fn hand_out(ranges: &[Range<u64>], device: u16, before: usize, size: u64) -> Result<Handed, Fault> {
     const LACK: Fault = Fault("there is no memory for it");
     let function = find_next(&mut Space, VENDOR, device, before).ok_or(Fault("there is no such device"))?;
-    let (_, bar) = Layout::read(&mut Space, function)?;
+    let (layout, bar) = Layout::read(&mut Space, function)?;
     let (window, bytes) = registers(function, bar, ranges).ok_or(Fault("its registers cannot be mapped"))?;
     let shared = take_for(function, size).ok_or(LACK)?;
     let start = window.0.start() - memory::LINE;
     Ok(Handed {
         slot: function.slot,
+        line: function.line(&mut Space),
         space: (0..64).flat_map(|word| Space.read(function.slot, 4 * word).to_le_bytes()).collect(),
         memory: shared.memory.0,
         address: shared.address,
         memory_region: memory::region(shared.address, size, GIVEN).map_err(|_| LACK)?,
         registers: (bar.into(), bytes, memory::region(start, bytes, GIVEN).map_err(|_| LACK)?),
+        interrupts: (window, layout.interrupt_at()),
     })
 }
 

@@ -1,17 +1,17 @@
-//! Directories of the host's and disks, each in the hands of a driver: a program beside the
-//! machine's, which gets the device, and has it carry out requests of 9P. The driver's end is that
-//! device's alone.
+//! Directories of the host's, disks and the network card, each in the hands of a driver: a program
+//! beside the machine's, which gets the device. Those of files carry out requests of 9P. The
+//! driver's end is that device's alone.
 //!
 //! Root waits for each answer. A driver that gives none in time ends, and each that has ended has a
 //! successor, which resets the device. What was written to a directory is the host's by then. A
 //! volume is found as after a loss of power: what was not brought to the disk may be lost, and who
 //! asks for it by `fsync` is told so.
 
+mod card;
 mod kind;
 mod line;
 
-pub use line::PART;
-
+use crate::boot::BootFacts;
 use crate::bus::{self, Handed};
 use crate::hardware::monotonic;
 use crate::host_directory::HostDirectory;
@@ -26,15 +26,14 @@ use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
-use core::ops::Range;
+use card::Interrupts;
 use kind::{DriveKind, Listed, listed};
-use line::{DriverWire, LIMIT, Line};
+use line::{DriverWire, LIMIT, Line, PART};
 use nacre_nest::host::Exception;
 use nacre_nest::{Child, Ports, Program, Sizes, SpawnError, spawn};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, driver};
 use nacre_sys::{OwnedReference, Span};
-use nacre_virtio::Fault;
 
 /// Drivers of a device, one after the other, that end by themselves soon or do not answer: then
 /// there is no other.
@@ -48,6 +47,8 @@ const SOON: u64 = 10_000_000_000;
 pub struct Drive {
     /// The device as it is handed out.
     pub handed: Handed,
+    /// Interrupts of the device.
+    pub interrupts: Interrupts,
     /// Facts of the boot image.
     listed: Listed,
     line: Rc<RefCell<Line>>,
@@ -56,6 +57,8 @@ pub struct Drive {
     ports: [Option<Key>; 2],
     /// The outermost directory, once the files are in the tree.
     mount: Option<Key>,
+    /// Set once the device was of use: there was a driver that was ready.
+    has_begun: bool,
     /// Number of drivers that there were before.
     generation: u32,
     /// Moment at which the driver began, and number of those before it that ended soon.
@@ -69,13 +72,15 @@ pub struct Drive {
 
 impl Drive {
     /// The device as it is handed out, in nobody's hands yet.
-    fn new(handed: Handed, listed: Listed) -> Drive {
-        Drive { handed, listed, line: Rc::default(), child: None, ports: [None; 2], mount: None, generation: 0, start: 0, failures: 0, waiting: None, is_over: false }
+    fn new(handed: Handed, listed: Listed, bound: Option<u64>) -> Drive {
+        // Who needs no interrupts is not to have the line of somebody who does.
+        let interrupts = if listed.kind.files.is_none() { Interrupts::of(handed.line, bound) } else { Interrupts::None };
+        Drive { handed, interrupts, listed, line: Rc::default(), child: None, ports: [None; 2], mount: None, has_begun: false, generation: 0, start: 0, failures: 0, waiting: None, is_over: false }
     }
 
-    /// Bytes of memory for the device alone.
-    pub fn device_memory(&self) -> u64 {
-        self.listed.kind.memory
+    /// Bytes of memory for the device alone, and of each of the parts behind it.
+    pub fn memory_sizes(&self) -> [u64; 2] {
+        [self.listed.kind.memory, self.listed.kind.part]
     }
 
     /// Returns true for a driver that did not answer, and did not say how it ended.
@@ -84,7 +89,7 @@ impl Drive {
     }
 }
 
-/// All devices: directories, then disks. The program starts once each driver is ready or has ended.
+/// All devices: directories, disks, the network card. The program starts once each driver is ready or has ended.
 #[derive(Default)]
 pub struct Drives {
     all: Vec<Drive>,
@@ -95,17 +100,18 @@ pub struct Drives {
 }
 
 impl Drives {
-    /// Finds the devices that boot files list. `around`: the fate of changes of a directory around
-    /// the whole tree, if there is one.
-    pub fn find(boot: Option<&BootFiles>, around: u64, ranges: &[Range<u64>]) -> (Drives, Option<Fault>) {
-        let (mut drives, mut fault) = (Drives::default(), None);
-        for listed in listed(boot, around) {
-            match bus::hand_out(ranges, listed.kind.device, listed.before, listed.kind.all_memory()) {
-                Ok(handed) => drives.all.push(Drive::new(handed, listed)),
-                Err(found) => (fault, drives.lacks_one) = (Some(found), true),
+    /// Finds the devices that boot files and facts list, and says of which that failed. `bound`:
+    /// an interrupt line of a device that is root's own.
+    pub fn find(boot: Option<&BootFiles>, facts: &BootFacts, bound: Option<u64>) -> (Drives, Vec<Vec<u8>>) {
+        let (mut drives, mut faults) = (Drives::default(), Vec::new());
+        for listed in listed(boot, facts.directory, facts.has_card) {
+            match bus::hand_out(&facts.own_ranges(), listed.kind.device, listed.before, listed.kind.all_memory()) {
+                Ok(handed) => drives.all.push(Drive::new(handed, listed, bound)),
+                Err(fault) => faults.push(card::sentence(&listed.name, fault.0)),
             }
         }
-        (drives, fault)
+        drives.lacks_one = !faults.is_empty();
+        (drives, faults)
     }
 
     /// Returns numbers and names of the devices that have drivers, a line each.
@@ -117,7 +123,7 @@ impl Drives {
     /// Returns true if it is a device's turn to be put into the tree: its successors at once, the
     /// first time all those before it are there, since one can lie in another.
     fn is_turn(&self, number: usize) -> bool {
-        self.all[number].mount.is_some() || self.all[..number].iter().all(|drive| drive.mount.is_some() || drive.is_over)
+        self.all[number].has_begun || self.all[..number].iter().all(|drive| drive.has_begun || drive.is_over)
     }
 
     /// The kind of a device, if there is it.
@@ -128,6 +134,11 @@ impl Drives {
     /// The device with this number.
     pub fn get(&self, number: usize) -> Option<&Drive> {
         self.all.get(number)
+    }
+
+    /// The device with this number, to be changed.
+    pub fn get_mut(&mut self, number: usize) -> Option<&mut Drive> {
+        self.all.get_mut(number)
     }
 
     /// The driver is ready, waits for an answer, and gets requests by this wire.
@@ -207,7 +218,7 @@ impl Root {
         }
     }
 
-    /// Puts files whose drivers are ready into the tree, and starts the program when there is
+    /// Puts files whose drivers are ready into the tree, ends drivers that do not answer, and starts the program when there is
     /// none left to wait for.
     pub fn settle_drives(&mut self) {
         for number in 0..self.drives.all.len() {
@@ -228,11 +239,11 @@ impl Root {
             }
         }
         let is_over = |drive: &Drive| drive.is_over;
-        if !self.drives.holds_program || self.drives.all.iter().any(|drive| drive.mount.is_none() && !drive.is_over) {
+        if !self.drives.holds_program || self.drives.all.iter().any(|drive| !drive.has_begun && !drive.is_over) {
             return;
         }
         self.drives.holds_program = false;
-        // A program that was to have some files does not run without them.
+        // A program that was to have a device does not run without it.
         if self.drives.lacks_one || self.drives.all.iter().any(is_over) {
             return self.end(126);
         }
@@ -243,14 +254,18 @@ impl Root {
         let drive = self.drives.all.get(number).ok_or("it is not there")?;
         let window = drive.handed.memory;
         let (Listed { kind, place, changes, .. }, now) = (&drive.listed, self.files.clock.now());
+        let Some(of) = &kind.files else {
+            self.drives.all[number].has_begun = true;
+            return Ok(());
+        };
         let (request, answer) = window.part(kind.memory, PART).zip(window.part(kind.memory + PART, PART)).ok_or("its memory is too small")?;
-        let wire = DriverWire { line: drive.line.clone(), request, answer, takes_chains: kind.takes_chains };
-        let mut files = HostDirectory::greet(Box::new(wire), kind.file_system, drive.generation).map_err(|_| "its driver does not speak 9P2000.L")?;
-        if kind.keeps_paths {
+        let wire = DriverWire { line: drive.line.clone(), request, answer, takes_chains: of.takes_chains };
+        let mut files = HostDirectory::greet(Box::new(wire), of.file_system, drive.generation).map_err(|_| "its driver does not speak 9P2000.L")?;
+        if of.keeps_paths {
             files = files.bound_paths();
         }
         if let Some(key) = drive.mount {
-            return self.files.tree.join_again(key, Box::new(files), kind.may_lose).map_err(|_| "what is on it cannot be found again");
+            return self.files.tree.join_again(key, Box::new(files), of.may_lose).map_err(|_| "what is on it cannot be found again");
         }
         let key = match place {
             Some(path) => self.files.tree.make_mount(path, now).map_err(|_| "there is no place for it")?,
@@ -258,7 +273,7 @@ impl Root {
         };
         self.files.tree.join(key, Box::new(files), *changes).map_err(|_| "it cannot be read")?;
         let is_around = place.is_none();
-        self.drives.all[number].mount = Some(key);
+        (self.drives.all[number].mount, self.drives.all[number].has_begun) = (Some(key), true);
         if is_around {
             let refused = self.files.fill();
             self.say_left_out(refused);
@@ -281,6 +296,7 @@ impl Root {
         // The device must not write to memory any more.
         drive.handed.turn(false);
         (drive.child, drive.waiting) = (None, None);
+        drive.interrupts.forget();
         let mut line = drive.line.borrow_mut();
         (line.wire, line.thread, line.silent) = (None, None, None);
     }
@@ -298,9 +314,10 @@ impl Root {
         // Root stood still for one that did not answer, however late that was.
         let is_failure = was_mute || monotonic().saturating_sub(drive.start) < SOON;
         drive.failures = if is_failure { drive.failures + 1 } else { 0 };
-        if drive.mount.is_none() || drive.failures >= MAX_FAILURES || self.status.is_some() {
+        if !drive.has_begun || drive.failures >= MAX_FAILURES || self.status.is_some() {
             drive.is_over = true;
-            return self.say_of_drive(number, &alloc::format!("its driver {how}; who uses its files gets an error"));
+            let whom = if drive.listed.kind.files.is_some() { "its files" } else { "it" };
+            return self.say_of_drive(number, &alloc::format!("its driver {how}; who uses {whom} gets an error"));
         }
         self.restart_driver(number, how);
     }
@@ -309,7 +326,7 @@ impl Root {
     /// driver.
     pub fn replace_driver(&mut self, number: usize) -> Result<(), Errno> {
         let drive = self.drives.get(number).ok_or(Errno::ENODEV)?;
-        if drive.is_over || drive.mount.is_none() || self.status.is_some() {
+        if drive.is_over || !drive.has_begun || self.status.is_some() {
             return Err(Errno::ENODEV);
         }
         self.stop_driver(number);
@@ -318,7 +335,7 @@ impl Root {
     }
 
     fn restart_driver(&mut self, number: usize, how: &str) {
-        let may_lose = self.drives.kind(number).is_some_and(|kind| kind.may_lose);
+        let may_lose = self.drives.kind(number).and_then(|kind| kind.files.as_ref()).is_some_and(|files| files.may_lose);
         let loss = if may_lose { ", and what was written last may be lost" } else { "" };
         self.say_of_drive(number, &alloc::format!("its driver {how}; another one starts{loss}"));
         let drive = &mut self.drives.all[number];
@@ -340,7 +357,7 @@ impl Root {
         let start = monotonic();
         for number in 0..self.drives.all.len() {
             let line = self.drives.all[number].line.clone();
-            let is_there = line.borrow().wire.is_some();
+            let is_there = line.borrow().wire.is_some() && self.drives.all[number].listed.kind.files.is_some();
             if is_there
                 && monotonic() - start < LIMIT
                 && let Err(errno) = line.borrow_mut().carry_out(0)

@@ -3,7 +3,6 @@
 
 use crate::debug_line::DebugLine;
 use crate::host_ports;
-use crate::network_card;
 use crate::objects::Kind;
 use crate::root::Root;
 use crate::serve::Sources;
@@ -132,9 +131,9 @@ impl Root {
             }
             self.terminal_events(events);
             self.take_commands();
-            if bits & (host_ports::BIT | network_card::BIT) != 0 {
-                // They may share a line, which is let go when both were asked.
-                self.card.interrupted();
+            if bits & host_ports::BIT != 0 {
+                // A line is let go when all devices that share it were asked.
+                self.drives.pass_interrupts();
                 self.ports.interrupted();
                 self.add_host_ports();
             }

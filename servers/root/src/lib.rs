@@ -31,7 +31,6 @@ pub mod iommu;
 pub mod locks;
 pub mod memory;
 pub mod messages;
-pub mod network_card;
 pub mod notices;
 pub mod objects;
 pub mod open_file;

@@ -31,7 +31,7 @@ pub enum Kind {
     Control,
     /// A seat at which commands wait.
     Seat,
-    /// The network card.
+    /// The service that knows the network card's driver.
     Nic,
     /// The parent of a driver, by its device's number.
     Driver(usize),

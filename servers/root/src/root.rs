@@ -8,7 +8,6 @@ use crate::drives::Drives;
 use crate::files::Files;
 use crate::host_ports::HostPorts;
 use crate::locks::{Holder, Locks};
-use crate::network_card::NetworkCard;
 use crate::notices::{Notices, event};
 use crate::objects::{Kind, Objects};
 use crate::open_file::{OpenFile, Streams};
@@ -46,10 +45,8 @@ pub struct Root {
     pub differences: Differences,
     /// Ports to the host.
     pub ports: HostPorts,
-    /// Directories of the host's and disks.
+    /// Directories of the host's, disks and the network card.
     pub drives: Drives,
-    /// The network card.
-    pub card: NetworkCard,
     /// Paths of files that the host gets when the program has ended.
     pub outputs: Vec<Vec<u8>>,
     /// Random bytes.
@@ -93,7 +90,7 @@ pub struct Standing {
     pub clock: Key,
     /// The service of commands, if the host gives any.
     pub control: Option<Key>,
-    /// The network card, if the machine has one.
+    /// The service of the network card, if the machine has one.
     pub nic: Option<Key>,
     /// The streams that a program starts with.
     pub streams: [Key; 3],

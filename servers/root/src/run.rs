@@ -15,7 +15,6 @@ use crate::host_ports::HostPorts;
 use crate::input::Input;
 use crate::locks::Locks;
 use crate::memory;
-use crate::network_card::NetworkCard;
 use crate::notices::Notices;
 use crate::open_file::streams;
 use crate::objects::{Kind, Objects};
@@ -80,9 +79,6 @@ pub fn run() -> Result<(), Failure> {
         root.console.messages.line(b"root: there is no boot image, or not of this version");
     }
     root.say_left_out(refused);
-    if let Some(Fault(why)) = root.card.take_fault() {
-        root.console.messages.line(alloc::format!("root: the network card is not used: {why}").as_bytes());
-    }
     root.add_host_ports();
     root.console.messages.ready();
     root.start_drivers();
@@ -111,10 +107,8 @@ fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
     let fixed = files.boot_file(FIXED_SEED);
     let random = Random::new(&fixed.clone().unwrap_or_else(|| files.boot_file(SEED).unwrap_or_default()), fixed.is_some(), time);
     let ports = HostPorts::start(boot, lines);
-    let (drives, fault) = Drives::find(files.boot.as_ref(), boot.directory, &boot.own_ranges());
-    if let Some(Fault(why)) = fault {
-        console.messages.line(alloc::format!("root: a directory of the host, or a disk, cannot be used: {why}").as_bytes());
-    }
+    let (drives, faults) = Drives::find(files.boot.as_ref(), boot, ports.line());
+    faults.iter().for_each(|text| console.messages.line(text));
     let root = Root {
         files,
         objects,
@@ -125,7 +119,6 @@ fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
         commands: Seats::default(),
         differences: Vec::new(),
         outputs,
-        card: NetworkCard::start(boot, lines, ports.line()),
         ports,
         random,
         standing,

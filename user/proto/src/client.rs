@@ -33,11 +33,24 @@ pub fn call(
     target: Reference,
     label: u32,
     words: [u64; 6],
+    sent: (Span<'_>, &[Reference]),
+    received: (SpanMut<'_>, &[Reference]),
+) -> Result<Received, Errno> {
+    call_within(FOREVER, target, (label, words), sent, received)
+}
+
+/// [`call`] that waits for so many nanoseconds at most (`ETIMEDOUT`), for a server that is not
+/// trusted to answer.
+#[inline(always)]
+pub fn call_within(
+    timeout: u64,
+    target: Reference,
+    (label, words): (u32, [u64; 6]),
     (bytes, references): (Span<'_>, &[Reference]),
     (buffer, slots): (SpanMut<'_>, &[Reference]),
 ) -> Result<Received, Errno> {
     let message = Message { bytes, references, ..Message::new(label, words) };
-    let result = exchange(target, &message, Buffers { bytes: buffer, slots });
+    let result = exchange(target, &message, Buffers { bytes: buffer, slots }, timeout);
     match &result {
         Ok(received) if received.label() == 0 && received.references() == slots.len() => {
             landing::note(label, received);
@@ -56,7 +69,7 @@ pub fn call_for_some(
     (buffer, slots): (SpanMut<'_>, &[Reference]),
 ) -> Result<Received, Errno> {
     let message = Message { bytes, references, ..Message::new(label, words) };
-    let result = exchange(target, &message, Buffers { bytes: buffer, slots });
+    let result = exchange(target, &message, Buffers { bytes: buffer, slots }, FOREVER);
     match &result {
         Ok(received) if received.label() == 0 && received.references() <= slots.len() => Ok(*received),
         _ => Err(failure(result, slots)),
@@ -64,11 +77,11 @@ pub fn call_for_some(
 }
 
 #[inline(always)]
-fn exchange(target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Status> {
+fn exchange(target: Reference, message: &Message<'_>, buffers: Buffers<'_>, timeout: u64) -> Result<Received, Status> {
     if buffers.bytes.is_empty() || !landing::is_needed() {
-        return ipc::call_in_place(target, message, buffers, FOREVER);
+        return ipc::call_in_place(target, message, buffers, timeout);
     }
-    landing::call(buffers, |buffers| ipc::call_in_place(target, message, buffers, FOREVER), |_, _| true)
+    landing::call(buffers, |buffers| ipc::call_in_place(target, message, buffers, timeout), |_, _| true)
 }
 
 /// The errno of what is no success; references that came all the same are destroyed.

@@ -3,7 +3,8 @@
 crate::protocol! {
     /// A driver's parent, as it gives the device and memory that the device reaches; and a wire,
     /// which the driver gives, and by which it gets requests. Requests and answers lie in parts of
-    /// the memory.
+    /// the memory. The wire of a network card's driver gets no requests of the parent's: it goes to
+    /// clients, and answers `nic`.
     driver = 15;
 
     /// Returns the slot of the device on the first bus of PCI, and its configuration space as it
@@ -13,7 +14,8 @@ crate::protocol! {
     /// there. `ENODEV`: there are none.
     2 registers(number: Number) -> (size: Number; references window: Region(DATA));
     /// Returns memory, all zeros, its address as the device counts, and its sizes: of the part that
-    /// is for the device, and of two equal parts behind it, for a request and for its answer.
+    /// is for the device, and of two equal parts behind it, for a request and for its answer (0:
+    /// there are none).
     3 memory() -> (address: Hex, device: Number, part: Number; references memory: Region(DATA));
     /// The device works: from now on requests come by this wire, one at a time. The parent waits
     /// for an answer for half a minute. Then, or if the driver has ended, it starts a new one.
@@ -24,4 +26,10 @@ crate::protocol! {
     /// the same number again after a while, to see whether the driver is alive: it is carried out
     /// once, and its answer is told each time.
     5 carry_out(request: Number, number: Number) -> (answer: Number);
+    /// Returns the interrupt line of the device, the first one of the range, for the driver to
+    /// bind. `ENODEV`: there is none for this device alone.
+    6 line() -> (; references line: Interrupts);
+    /// Has the port notified with these bits when the device has interrupted, for a device that
+    /// shares its line. The device was asked by then: its line is down. `ENODEV`: it has none.
+    7 interrupts(bits: Hex; references port: Kept(Port)) -> ();
 }

@@ -4,6 +4,11 @@ crate::protocol! {
     /// A card for frames of Ethernet. Whoever has a reference sends in the card's name and takes
     /// what comes: frames that one client has taken no other sees. Several frames go in one
     /// message, each behind its length in two bytes, the lower one first.
+    ///
+    /// The parent gives the service, which answers `driver` alone. All else is asked at the port of
+    /// the card's driver. A driver that ends has a successor with a port of its own: what was on
+    /// its way then is lost, as on a wire that was cut. A client learns of the end by a call that
+    /// fails, or because the port that it left with `watch` has no references any more.
     nic = 14;
 
     /// Returns the card's address, whose first byte is the lowest one, and the largest frame in
@@ -18,6 +23,11 @@ crate::protocol! {
     /// Has the port notified with these bits when frames come, from now on, in place of the port
     /// that was named before. It is notified again only after all frames have been taken.
     4 watch(bits: Hex; references port: Kept(Port)) -> ();
+    /// Returns the port of the present driver, and its number, from 1 on. `failed` is the number of
+    /// a driver that gave no answer, or none that makes sense; 0: of none. If it is the present
+    /// one it is ended. `EAGAIN`: a driver is about to start; ask again later. `EIO`: there is no
+    /// driver, and will be none.
+    5 driver(failed: Number) -> (number: Number; references card: Own(Nic));
 }
 
 /// Splits what `nic.send` and `nic.receive` carry into frames. `None` stands for a length that

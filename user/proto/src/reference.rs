@@ -30,6 +30,8 @@ pub enum Ref {
     Region(Rights),
     /// Reply: a condition of the kernel's.
     Condition,
+    /// Reply: interrupt lines of the machine, which root gives its drivers alone.
+    Interrupts,
 }
 
 /// Rights of memory of which the receiver may do anything.
@@ -142,6 +144,7 @@ impl core::fmt::Display for Ref {
             Ref::Space => return f.write_str("space"),
             Ref::Thread => return f.write_str("thread"),
             Ref::Condition => return f.write_str("condition"),
+            Ref::Interrupts => return f.write_str("interrupt lines"),
             Ref::Region(rights) => return write!(f, "region, rights {:#x}", rights.0),
         };
         let mut name = alloc::format!("{of:?}");

@@ -6,7 +6,7 @@ use crate::device_memory::DeviceMemory;
 use crate::boot_files::{BootFiles, DIRECTORIES, DISKS};
 use crate::tree::outside::Changes;
 use alloc::vec::Vec;
-use nacre_virtio::{BLOCK, Block, FILES};
+use nacre_virtio::{BLOCK, Block, FILES, NETWORK, Network};
 
 /// A kind of device.
 #[derive(Debug)]
@@ -17,8 +17,17 @@ pub struct DriveKind {
     pub name: &'static [u8],
     /// Number of the device on PCI.
     pub device: u16,
-    /// Bytes of memory for the device alone. Parts for a request and for its answer lie behind it.
+    /// Bytes of memory for the device alone.
     pub memory: u64,
+    /// Bytes of each of the parts behind it, for a request and for its answer.
+    pub part: u64,
+    /// Set if programs use the device by files. Else they call its driver.
+    pub files: Option<FileKind>,
+}
+
+/// Files on a kind of device.
+#[derive(Debug)]
+pub struct FileKind {
     /// Kind of the file system, as Linux calls it.
     pub file_system: &'static [u8],
     /// The server keeps paths of files, which must not become too long for it.
@@ -31,14 +40,30 @@ pub struct DriveKind {
 
 /// A directory of the host's, which QEMU serves. The device reads requests and writes answers where
 /// root does, right behind its rings.
-static DIRECTORY: DriveKind = DriveKind { program: b"/lib/nacre/directory", name: b"directory", device: FILES, memory: 4096, file_system: b"9p", keeps_paths: true, takes_chains: false, may_lose: false };
+static DIRECTORY: DriveKind = DriveKind {
+    program: b"/lib/nacre/directory",
+    name: b"directory",
+    device: FILES,
+    memory: 4096,
+    part: PART,
+    files: Some(FileKind { file_system: b"9p", keeps_paths: true, takes_chains: false, may_lose: false }),
+};
 /// A disk with a volume.
-static DISK: DriveKind = DriveKind { program: b"/lib/nacre/disk", name: b"disk", device: BLOCK, memory: Block::<DeviceMemory>::MEMORY, file_system: b"ext4", keeps_paths: false, takes_chains: true, may_lose: true };
+static DISK: DriveKind = DriveKind {
+    program: b"/lib/nacre/disk",
+    name: b"disk",
+    device: BLOCK,
+    memory: Block::<DeviceMemory>::MEMORY,
+    part: PART,
+    files: Some(FileKind { file_system: b"ext4", keeps_paths: false, takes_chains: true, may_lose: true }),
+};
+/// The network card.
+static CARD: DriveKind = DriveKind { program: b"/lib/nacre/card", name: b"card", device: NETWORK, memory: Network::<DeviceMemory>::MEMORY, part: 0, files: None };
 
 impl DriveKind {
     /// Bytes of memory for the device, for a request, and for its answer.
     pub fn all_memory(&self) -> u64 {
-        self.memory + 2 * PART
+        self.memory + 2 * self.part
     }
 }
 
@@ -48,7 +73,7 @@ pub struct Listed {
     pub kind: &'static DriveKind,
     /// Number of devices of the kind before it.
     pub before: usize,
-    /// Path of its files; `None`: they are around the whole tree.
+    /// Path of its files, if it has any; `None`: they are around the whole tree.
     pub place: Option<Vec<u8>>,
     /// Fate of changes.
     pub changes: Changes,
@@ -57,14 +82,15 @@ pub struct Listed {
 }
 
 /// Returns the devices that the machine is to have: the directory around the tree, if `around` says
-/// the fate of its changes; other directories; disks.
-pub fn listed(boot: Option<&BootFiles>, around: u64) -> Vec<Listed> {
+/// the fate of its changes; other directories; disks; the network card.
+pub fn listed(boot: Option<&BootFiles>, around: u64, has_card: bool) -> Vec<Listed> {
     let of_root = (around != 0).then(|| Listed { kind: &DIRECTORY, before: 0, place: None, changes: changes(around), name: b"/".to_vec() });
     let first = usize::from(of_root.is_some());
     let mut all: Vec<Listed> = of_root.into_iter().collect();
     let list = |path| boot.and_then(|boot| boot.read(path)).unwrap_or_default();
     all.extend(of_list(&DIRECTORY, first, &list(DIRECTORIES)));
     all.extend(of_list(&DISK, 0, &list(DISKS)));
+    all.extend(has_card.then(|| Listed { kind: &CARD, before: 0, place: None, changes: Changes::Passed, name: b"the network card".to_vec() }));
     all
 }
 

@@ -1,10 +1,10 @@
 //! Protocol `driver`: what a driver asks of us.
 
-use crate::drives::{Drive, PART};
+use crate::drives::Drive;
 use crate::objects::Kind;
 use crate::root::Root;
 use crate::table::Key;
-use nacre_proto::driver::{Server, carry_out, device, memory, ready, registers};
+use nacre_proto::driver::{Server, carry_out, device, interrupts, line, memory, ready, registers};
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, HandlerResult, Request};
 use nacre_sys::Reference;
@@ -39,7 +39,8 @@ impl Server for Root {
 
     fn memory(&mut self, request: &mut Request<'_>) -> HandlerResult<memory::Output> {
         let drive = self.drive(request)?;
-        memory::Output { address: drive.handed.address, device: drive.device_memory(), part: PART, memory: drive.handed.memory_region()?.into() }.now()
+        let [device, part] = drive.memory_sizes();
+        memory::Output { address: drive.handed.address, device, part, memory: drive.handed.memory_region()?.into() }.now()
     }
 
     fn ready(&mut self, request: &mut Request<'_>, _: Reference) -> HandlerResult<ready::Output> {
@@ -48,6 +49,17 @@ impl Server for Root {
         let reply = request.detach()?;
         self.drives.ready(number, wire, reply)?;
         Ok(Answer::Later)
+    }
+
+    fn line(&mut self, request: &mut Request<'_>) -> HandlerResult<line::Output> {
+        line::Output { line: self.drive(request)?.interrupts.line()?.into() }.now()
+    }
+
+    fn interrupts(&mut self, request: &mut Request<'_>, bits: u64, _: Reference) -> HandlerResult<interrupts::Output> {
+        let number = self.drive_number(request)?;
+        let port = request.keep(0)?;
+        self.drives.get_mut(number).ok_or(Errno::ENODEV)?.interrupts.pass_to(port, bits)?;
+        interrupts::Output::default().now()
     }
 
     fn carry_out(&mut self, _: &mut Request<'_>, _: u64, _: u64) -> HandlerResult<carry_out::Output> {
