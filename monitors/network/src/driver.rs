@@ -247,8 +247,6 @@ mod tests {
         assert_eq!((way.look(now), way.due(), way.look(now)), (Err(Errno::EIO), None, Ok(false)));
     }
 
-    /// Whatever drivers say, nothing is reported that does not fit, and nobody is asked all the
-    /// time.
     #[test]
     fn drivers_that_answer_at_random_do_no_harm() {
         for seed in 1..=10_000u64 {

@@ -7,7 +7,7 @@
 //! volume is found as after a loss of power: what was not brought to the disk may be lost, and who
 //! asks for it by `fsync` is told so.
 
-mod card;
+mod interrupts;
 mod kind;
 mod line;
 
@@ -26,9 +26,10 @@ use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
-use card::Interrupts;
+use interrupts::Interrupts;
 use kind::{DriveKind, Listed, listed};
 use line::{DriverWire, LIMIT, Line, PART};
+use nacre_abi::rights::REFERENCE_USE;
 use nacre_nest::host::Exception;
 use nacre_nest::{Child, Ports, Program, Sizes, SpawnError, spawn};
 use nacre_proto::server::Output;
@@ -89,7 +90,8 @@ impl Drive {
     }
 }
 
-/// All devices: directories, disks, the network card. The program starts once each driver is ready or has ended.
+/// All devices: directories, disks, the network card. The program starts once each driver is ready
+/// or has ended.
 #[derive(Default)]
 pub struct Drives {
     all: Vec<Drive>,
@@ -107,7 +109,7 @@ impl Drives {
         for listed in listed(boot, facts.directory, facts.has_card) {
             match bus::hand_out(&facts.own_ranges(), listed.kind.device, listed.before, listed.kind.all_memory()) {
                 Ok(handed) => drives.all.push(Drive::new(handed, listed, bound)),
-                Err(fault) => faults.push(card::sentence(&listed.name, fault.0)),
+                Err(fault) => faults.push([&listed.name, &b": cannot be used: "[..], fault.0.as_bytes()].concat()),
             }
         }
         drives.lacks_one = !faults.is_empty();
@@ -139,6 +141,24 @@ impl Drives {
     /// The device with this number, to be changed.
     pub fn get_mut(&mut self, number: usize) -> Option<&mut Drive> {
         self.all.get_mut(number)
+    }
+
+    /// Tells drivers of the interrupts of devices that share the line which went up.
+    pub fn pass_interrupts(&self) {
+        self.all.iter().for_each(|drive| drive.interrupts.pass(&drive.handed));
+    }
+
+    /// Returns the number of the card's driver, and the port of it for clients. The driver with the
+    /// number `failed` counts as one that does not answer from now on.
+    pub fn card(&mut self, failed: u64) -> Result<(u64, OwnedReference), Errno> {
+        let drive = self.all.iter().find(|drive| drive.listed.kind.files.is_none() && !drive.is_over).ok_or(Errno::EIO)?;
+        let number = u64::from(drive.generation) + 1;
+        let mut line = drive.line.borrow_mut();
+        if failed == number && line.wire.is_some() {
+            (line.wire, line.silent) = (None, Some(0));
+        }
+        let wire = line.wire.as_ref().filter(|_| drive.waiting.is_none()).ok_or(Errno::EAGAIN)?;
+        Ok((number, OwnedReference::copy_of(wire.handle(), REFERENCE_USE)?))
     }
 
     /// The driver is ready, waits for an answer, and gets requests by this wire.
@@ -218,8 +238,8 @@ impl Root {
         }
     }
 
-    /// Puts files whose drivers are ready into the tree, ends drivers that do not answer, and starts the program when there is
-    /// none left to wait for.
+    /// Puts files whose drivers are ready into the tree, ends drivers that do not answer, and
+    /// starts the program when there is none left to wait for.
     pub fn settle_drives(&mut self) {
         for number in 0..self.drives.all.len() {
             if self.drives.all[number].is_mute() {
