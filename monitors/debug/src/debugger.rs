@@ -5,6 +5,7 @@ use crate::breakpoints::Pages;
 use crate::copier::Copier;
 use crate::files::Files;
 use crate::inferior::{Arrival, Inferior};
+use crate::tape::Tape;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use nacre_gdb::{Events, Reason, Session, Stop, Target, ThreadId};
@@ -24,6 +25,8 @@ pub struct Debugger {
     pub pages: Pages,
     /// Files that gdb reads.
     pub files: Files,
+    /// Recording of the program, which says what its counter says.
+    pub tape: Option<&'static Lock<Tape>>,
     /// Set of the ports that hear of exceptions.
     set: OwnedPortSet,
     /// A program waits before its first instruction until gdb lets it go on.
@@ -46,7 +49,8 @@ pub struct State {
     pub debugger: Debugger,
     /// The session.
     pub session: Session,
-    line: OwnedReference,
+    /// Line to gdb, if there is one.
+    line: Option<OwnedReference>,
     /// Bytes that came before the first stop.
     early: Vec<u8>,
 }
@@ -61,11 +65,11 @@ pub fn with<T>(what: impl FnOnce(&mut State) -> T) -> Option<T> {
     STATE.lock().as_mut().map(what)
 }
 
-/// Makes the state of a session over this line.
-pub fn start(line: OwnedReference, files: OwnedReference, waits: bool) -> Result<PortSet, Errno> {
+/// Makes the state of a session over this line, and beside this recording.
+pub fn start(line: Option<OwnedReference>, files: OwnedReference, waits: bool, tape: Option<&'static Lock<Tape>>) -> Result<PortSet, Errno> {
     let set = OwnedPortSet::new()?;
     let handle = set.handle();
-    let debugger = Debugger { inferiors: BTreeMap::new(), copier: Copier::start()?, pages: Pages::take()?, files: Files::new(files), set, waits, beginning: BTreeMap::new(), events: Events::default(), is_interrupted: false, killed: Vec::new(), ended: Vec::new() };
+    let debugger = Debugger { inferiors: BTreeMap::new(), copier: Copier::start()?, pages: Pages::take()?, files: Files::new(files), tape, set, waits, beginning: BTreeMap::new(), events: Events::default(), is_interrupted: false, killed: Vec::new(), ended: Vec::new() };
     *STATE.lock() = Some(State { debugger, session: Session::default(), line, early: Vec::new() });
     Ok(handle)
 }
@@ -85,7 +89,7 @@ impl State {
                 self.debugger.attach_all();
             }
             let answer = self.session.feed(&bytes, &mut self.debugger);
-            write_all(self.line.handle(), &answer);
+            self.say(&answer);
         }
         for process in core::mem::take(&mut self.debugger.killed) {
             self.debugger.end(process, KILLED);
@@ -115,7 +119,13 @@ impl State {
     /// Tells gdb of a stop.
     pub fn tell(&mut self, stop: Stop) {
         let told = self.session.stopped(stop, &mut self.debugger);
-        write_all(self.line.handle(), &told);
+        self.say(&told);
+    }
+
+    fn say(&self, bytes: &[u8]) {
+        if let Some(line) = &self.line {
+            write_all(line.handle(), bytes);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ extern crate alloc;
 
 mod breakpoints;
 mod copier;
+mod counter;
 mod debugger;
 mod events;
 mod files;
@@ -27,6 +28,7 @@ mod turn;
 mod view;
 mod watcher;
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -38,6 +40,7 @@ use nacre_nest::command::{FAILED, complain, explain, lossy};
 use nacre_nest::interpose::stage;
 use nacre_proto::Errno;
 use nacre_rt::{Arguments, thread};
+use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedReference, Reference};
 use options::Options;
 use player::Player;
@@ -55,17 +58,23 @@ fn main() {
 /// Name of this program, before its complaints.
 const NAME: &str = MANIFEST.name;
 
-/// Starts the threads that debug. `ENOENT`: there is no line to gdb.
-/// `EBUSY`: somebody has it.
-fn begin(services: &Services, waits: bool) -> Result<(), Errno> {
-    let line = gdb_line::open(services)?;
-    let reader = OwnedReference::copy_of(line.handle(), REFERENCE_USE)?.leak();
+/// Starts the threads that debug; with a recording also without a line to gdb, since the program's
+/// exceptions come here. `ENOENT`: there is no line. `EBUSY`: somebody has it.
+fn begin(services: &Services, waits: bool, tape: Option<&'static Lock<Tape>>) -> Result<(), Errno> {
+    let line = gdb_line::open(services);
+    let has_line = line.as_ref().map(drop).map_err(|errno| *errno);
+    if has_line.is_err() && tape.is_none() {
+        return has_line;
+    }
+    let reader = line.as_ref().ok().map(|line| OwnedReference::copy_of(line.handle(), REFERENCE_USE)).transpose()?;
     let files = OwnedReference::copy_of(services.files(), REFERENCE_USE)?;
-    let set = debugger::start(line, files, waits)?;
+    let set = debugger::start(line.ok(), files, waits && has_line.is_ok(), tape)?;
     // Both serve for as long as this program runs.
     drop(thread::spawn(stops::receive, set.0 as usize)?);
-    drop(thread::spawn(read, reader.0 as usize)?);
-    Ok(())
+    if let Some(reader) = reader {
+        drop(thread::spawn(read, reader.leak().0 as usize)?);
+    }
+    has_line
 }
 
 /// Begins to write a recording, or reads one; returns the words of the command, too.
@@ -99,7 +108,8 @@ fn read(line: usize) {
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let (tape, command) = tape(options, &services, arguments)?;
-    match begin(&services, !options.runs) {
+    let tape: Option<&'static Lock<Tape>> = tape.map(|tape| &*Box::leak(Box::new(Lock::new(tape))));
+    match begin(&services, !options.runs, tape) {
         Ok(()) => {}
         Err(Errno::ENOENT) if options.is_quiet || tape.is_some() => {}
         Err(Errno::EBUSY) => complain(NAME, "another debugger has the line to gdb; this one lets its program run"),

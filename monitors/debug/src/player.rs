@@ -25,6 +25,8 @@ pub struct Player {
     /// Messages that are sent on.
     real: Vec<bool>,
     next: usize,
+    /// Number of looks at the counter so far.
+    looks: usize,
     digest: Digest,
     has_ended: bool,
     /// Stands for all ports of which nothing is asked; nobody receives there.
@@ -63,7 +65,7 @@ impl Player {
         let real = recording.real(turn::is_about_memory);
         let port = OwnedPort::new(0, PortSet::NONE).map_err(|status| format!("cannot make a port: {status:?}"))?;
         let nobody = port.new_reference(REFERENCE_USE | REFERENCE_NOTIFY).map_err(|status| format!("cannot make a reference: {status:?}"))?;
-        Ok(Player { recording, real, next: 0, digest: Digest::default(), has_ended: false, _nobody: port, nobody, streams: BTreeMap::new() })
+        Ok(Player { recording, real, next: 0, looks: 0, digest: Digest::default(), has_ended: false, _nobody: port, nobody, streams: BTreeMap::new() })
     }
 
     /// Words of the command.
@@ -84,6 +86,9 @@ impl Player {
     /// A request of the program's: it is answered, or sent on.
     pub fn asked(&mut self, letter: &mut InterposedRequest<'_, u32>) -> Turn {
         let turn = turn::asked(letter, &mut self.digest);
+        if self.recording.times.get(self.looks).is_some_and(|look| look.after <= self.next) {
+            diverge(&format!("before message {}, it read the processor's counter once more", self.next + 1));
+        }
         let Some(exchange) = self.recording.exchanges.get(self.next) else {
             diverge(&format!("after its {} messages comes {}", self.next, turn::name(turn.label)));
         };
@@ -105,6 +110,15 @@ impl Player {
             write_all(stream.handle(), &letter.bytes());
         }
         turn
+    }
+
+    /// The program reads the processor's counter.
+    pub fn ticks(&mut self) -> u64 {
+        let Some(look) = self.recording.times.get(self.looks).filter(|look| look.after == self.next) else {
+            diverge(&format!("before message {}, it reads the processor's counter", self.next + 1));
+        };
+        self.looks += 1;
+        look.ticks
     }
 
     /// Returns the answer that the recording has.
@@ -151,6 +165,9 @@ impl Player {
         let left = self.recording.exchanges.len() - self.next.min(self.recording.exchanges.len());
         if left > 0 {
             diverge(&format!("it ends {left} messages early"));
+        }
+        if self.looks < self.recording.times.len() {
+            diverge("it ends before it has read the processor's counter as often as it did");
         }
         if status != self.recording.status {
             diverge(&format!("its status is {status}, and was {}", self.recording.status));

@@ -8,6 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_nest::Services;
+use nacre_nest::clock::Clock;
 use nacre_nest::command::{FAILED, complain, create};
 use nacre_nest::interpose::InterposedRequest;
 use nacre_proto::file;
@@ -21,6 +22,7 @@ const PART: usize = MAX_BYTES as usize;
 /// A recording that is written.
 pub struct Recorder {
     file: OwnedReference,
+    clock: Clock,
     path: String,
     kept: Vec<u8>,
     digest: Digest,
@@ -33,9 +35,10 @@ pub struct Recorder {
 impl Recorder {
     /// Begins a recording in a file.
     pub fn new(services: &Services, path: &[u8], start: &Start) -> Result<Recorder, String> {
+        let clock = Clock::find().map_err(|errno| format!("cannot find the clock: {errno}"))?;
         let file = create(services, path)?;
         let (path, kept) = (String::from_utf8_lossy(path).into_owned(), nacre_recording::begin(start));
-        Ok(Recorder { file, path, kept, digest: Digest::default(), has_ended: false, random: start.random, told: BTreeSet::new() })
+        Ok(Recorder { file, clock, path, kept, digest: Digest::default(), has_ended: false, random: start.random, told: BTreeSet::new() })
     }
 
     /// A request of the program's is to be sent on.
@@ -54,9 +57,21 @@ impl Recorder {
     pub fn answered(&mut self, turn: &Turn, answer: Answer) {
         if !self.has_ended {
             nacre_recording::message(&turn::exchange(turn, answer), &mut self.kept);
-            if self.kept.len() >= PART {
-                self.write();
-            }
+            self.write_much();
+        }
+    }
+
+    /// The program reads the processor's counter: it counts nanoseconds.
+    pub fn ticks(&mut self) -> u64 {
+        let ticks = self.clock.now();
+        nacre_recording::time(ticks, &mut self.kept);
+        self.write_much();
+        ticks
+    }
+
+    fn write_much(&mut self) {
+        if self.kept.len() >= PART {
+            self.write();
         }
     }
 

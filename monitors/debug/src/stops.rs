@@ -1,6 +1,7 @@
 //! Exceptions of what is debugged: those that are a breakpoint's or a step's stop everything, and
 //! all others are the program's.
 
+use crate::counter;
 use crate::debugger::{self, Debugger};
 use crate::events;
 use crate::inferior::{Inferior, Keeper};
@@ -109,7 +110,15 @@ impl Debugger {
         let memory = (&inferior.view, &self.copier);
         let entry = inferior.threads.get(number)?;
         let is_own = matches!(inferior.keeper, Keeper::Own(_));
-        let verdict = judge(memory, entry, (inferior.is_attached, is_own, has_breakpoint), exception, state);
+        let told = self.tape.and_then(|tape| {
+            let mut code = [0; counter::LONGEST];
+            let size = memory.0.read(memory.1, state.rip, &mut code);
+            counter::read(exception, &state, &code[..size], || tape.lock().ticks())
+        });
+        let verdict = match told {
+            Some(state) => has_read_counter(entry, state),
+            None => judge(memory, entry, (inferior.is_attached, is_own, has_breakpoint), exception, state),
+        };
         self.carry_out(ThreadId { process, thread: number }, verdict, exception, &state, has_breakpoint)
     }
 
@@ -166,6 +175,14 @@ impl Debugger {
         entry.returned = returns.filter(|_| awaited == Some(state.rip));
         let reason = entry.returned.map_or(reason, Reason::CallEnds);
         Some(Stop::Thread(thread, signal, reason))
+    }
+}
+
+/// Decides what follows an instruction that reads the counter, which we have carried out.
+fn has_read_counter(entry: &mut Entry, state: ThreadState) -> Verdict {
+    match entry.mode {
+        Mode::Step => Verdict::Stop(ThreadState { rflags: state.rflags & !TRAP_FLAG, ..state }, TRAP, Reason::Signal),
+        _ => Verdict::GoOn(state),
     }
 }
 

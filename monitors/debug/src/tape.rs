@@ -22,8 +22,9 @@ const REFUSED: [(u32, Errno, &str); 8] = [
     (process::thread_create::LABEL, Errno::EAGAIN, "makes a thread"),
     (process::attach::LABEL, Errno::ENOSYS, "handles signals"),
     (parent::keep::LABEL, Errno::ENOSYS, "handles its exceptions"),
-    (channel::share::LABEL, Errno::ENOSYS, "shares the memory of a pipe or a socket"),
-    (file::share::LABEL, Errno::ENOSYS, "shares the memory of a file"),
+    // What shared memory would bring comes by messages instead.
+    (channel::share::LABEL, Errno::ENOSYS, ""),
+    (file::share::LABEL, Errno::ENOSYS, ""),
 ];
 
 /// Returns the error of a request that would bring in what cannot be recorded, and what is said of
@@ -32,8 +33,8 @@ pub fn refusal(label: u32) -> Option<(Errno, &'static str)> {
     REFUSED.iter().find(|one| one.0 == label).map(|one| (one.1, one.2))
 }
 
-/// Hides the machine's time from a space. A program reads it by messages then, and one that reads
-/// the processor's counter itself has an exception.
+/// Hides the machine's time from a space. A program reads it by messages then. One that reads the
+/// processor's counter itself has an exception, and is told what the recording has.
 pub fn hide_time(space: Space) -> Result<(), Status> {
     let state = space.get_state()?;
     space.set_state(&SpaceState { flags: state.flags | SpaceState::TIME_HIDDEN, ..state })
@@ -69,6 +70,14 @@ impl Tape {
         match self {
             Tape::Record(recorder) => recorder.answered(turn, answer(returned)),
             Tape::Replay(player) => player.answered(turn, &answer(returned)),
+        }
+    }
+
+    /// Returns what the processor's counter says to the program.
+    pub fn ticks(&mut self) -> u64 {
+        match self {
+            Tape::Record(recorder) => recorder.ticks(),
+            Tape::Replay(player) => player.ticks(),
         }
     }
 

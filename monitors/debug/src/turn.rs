@@ -25,8 +25,9 @@ pub struct Turn {
 }
 
 /// Returns true if a message is about memory of the program's own, which a replay has to have, too.
+/// How much memory there is anyone can have changed since then.
 pub fn is_about_memory(label: u32) -> bool {
-    [memory::NUMBER, segment::NUMBER, dataspace::NUMBER].contains(&(label >> 16))
+    label != memory::status::LABEL && [memory::NUMBER, segment::NUMBER, dataspace::NUMBER].contains(&(label >> 16))
 }
 
 /// Returns the name of an operation, for people.

@@ -34,7 +34,7 @@ pub struct Watcher {
     /// Makers of processes that have not begun.
     makers: Lock<BTreeMap<u32, u32>>,
     /// Recording that is written or read.
-    tape: Option<Lock<Tape>>,
+    tape: Option<&'static Lock<Tape>>,
 }
 
 /// Part of a request that is kept until its answer comes.
@@ -55,8 +55,8 @@ fn passage(arrival: Arrival, process: u32) -> ReferenceRule<u32, Infallible> {
 
 impl Watcher {
     /// Watches over a program.
-    pub fn new(name: String, tape: Option<Tape>) -> Watcher {
-        Watcher { name, tape: tape.map(Lock::new), first: Lock::new(None), parked: Lock::new(None), makers: Lock::new(BTreeMap::new()) }
+    pub fn new(name: String, tape: Option<&'static Lock<Tape>>) -> Watcher {
+        Watcher { name, tape, first: Lock::new(None), parked: Lock::new(None), makers: Lock::new(BTreeMap::new()) }
     }
 
     fn first(&self) -> u32 {
@@ -78,7 +78,7 @@ impl Watcher {
 
     /// Calls a function with the recording, if there is one.
     fn tape<T>(&self, what: impl FnOnce(&mut Tape) -> T) -> Option<T> {
-        self.tape.as_ref().map(|tape| what(&mut tape.lock()))
+        self.tape.map(|tape| what(&mut tape.lock()))
     }
 
     /// Returns the error of a request that cannot be recorded.
@@ -105,7 +105,7 @@ impl Watcher {
         } else {
             inferior.first_stop = None;
         }
-        if inferior.is_attached {
+        if inferior.is_attached || self.tape.is_some() {
             match keeper {
                 Some(_) => inferior.take_over()?,
                 None => *self.parked.lock() = Some(Parked::new(child.1)?),
@@ -180,7 +180,7 @@ impl Interposer for Watcher {
     fn sent(&self, seen: &ProxyInfo<u32>, arrival: Arrival) -> ReferenceRule<u32, Infallible> {
         if self.tape.is_some() && arrival.kind == TargetType::Port as u64 {
             // Others could send it something at any moment.
-            self.tape(|tape| tape.refuses("gives others a port of its own"));
+            self.tape(|tape| tape.refuses("gives others a port of its own, to hear of signals as a rule"));
             return ReferenceRule::Refused;
         }
         passage(arrival, seen.tag)

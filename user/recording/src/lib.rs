@@ -15,12 +15,12 @@ mod write;
 use alloc::vec::Vec;
 pub use digest::Digest;
 pub use read::{Fault, read};
-pub use write::{begin, end, message};
+pub use write::{begin, end, message, time};
 
 /// First bytes of each recording.
 pub const MAGIC: &[u8; 8] = b"NacreRec";
 /// Version of the format.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 /// Maximum size of a recording that is read.
 pub const MAX_SIZE: usize = 256 << 20;
 /// Maximum number of words of a command or of an environment.
@@ -33,6 +33,7 @@ pub const MAX_REFERENCES: u64 = 8;
 /// Bytes before records.
 const START: u8 = b'S';
 const MESSAGE: u8 = b'M';
+const TIME: u8 = b'T';
 const END: u8 = b'E';
 
 /// Start of a program.
@@ -87,6 +88,15 @@ pub struct Exchange {
     pub answer: Answer,
 }
 
+/// A look of the program's at the processor's counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimeRead {
+    /// Number of messages before it.
+    pub after: usize,
+    /// What the counter said.
+    pub ticks: u64,
+}
+
 /// A recording.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recording {
@@ -94,6 +104,8 @@ pub struct Recording {
     pub start: Start,
     /// Messages, in their order.
     pub exchanges: Vec<Exchange>,
+    /// Looks at the counter, in their order.
+    pub times: Vec<TimeRead>,
     /// Status with which the program ended.
     pub status: u64,
 }
@@ -133,19 +145,25 @@ mod tests {
         let start = Start { command: vec![b"cat".to_vec(), b"x".to_vec()], environment: 0x1234, random: *b"0123456789abcdef" };
         let exchange = |port, answer| Exchange { port, label: 0x1_0002, digest: 0x1122_3344_5566_7788, answer };
         let exchanges = vec![exchange(0, given(&[Given::Port(4)])), exchange(4, given(&[Given::Object(2)])), exchange(9, Answer::Failed(7))];
-        Recording { start, exchanges, status: 258 }
+        let times = vec![TimeRead { after: 0, ticks: 300 }, TimeRead { after: 2, ticks: 301 }];
+        Recording { start, exchanges, times, status: 258 }
     }
 
     fn bytes(recording: &Recording) -> Vec<u8> {
         let mut bytes = begin(&recording.start);
-        recording.exchanges.iter().for_each(|exchange| message(exchange, &mut bytes));
+        for after in 0..=recording.exchanges.len() {
+            recording.times.iter().filter(|one| one.after == after).for_each(|one| time(one.ticks, &mut bytes));
+            recording.exchanges.get(after).into_iter().for_each(|exchange| message(exchange, &mut bytes));
+        }
         end(recording.status, &mut bytes);
         bytes
     }
 
-    const GOLDEN: &[u8] = b"NacreRec\x01S\x02\x03cat\x01x\x34\x12\0\0\0\0\0\x000123456789abcdef\
+    const GOLDEN: &[u8] = b"NacreRec\x02S\x02\x03cat\x01x\x34\x12\0\0\0\0\0\x000123456789abcdef\
+        T\xac\x02\
         M\0\x82\x80\x04\x88\x77\x66\x55\x44\x33\x22\x11\0\0\x01\x02\xac\x02\0\0\0\x02hi\x01\0\x04\
         M\x04\x82\x80\x04\x88\x77\x66\x55\x44\x33\x22\x11\0\0\x01\x02\xac\x02\0\0\0\x02hi\x01\x01\x02\
+        T\xad\x02\
         M\x09\x82\x80\x04\x88\x77\x66\x55\x44\x33\x22\x11\x01\x07\
         E\x82\x02";
 
@@ -166,7 +184,7 @@ mod tests {
             read(&bytes)
         };
         assert_eq!(with(0, b'n'), Err(Fault::Foreign));
-        assert_eq!(with(8, 2), Err(Fault::Version(2)));
+        assert_eq!(with(8, 1), Err(Fault::Version(1)));
         assert_eq!(with(9, b'M'), Err(Fault::Damaged(9)));
         assert_eq!(read(&[GOLDEN, b"E\0"].concat()), Err(Fault::Damaged(GOLDEN.len())));
     }

@@ -1,6 +1,6 @@
 //! Reading recordings, which anybody may have written.
 
-use crate::{Answer, END, Exchange, Given, MAGIC, MAX_BYTES, MAX_REFERENCES, MAX_SIZE, MAX_WORDS, MESSAGE, Recording, START, Start, VERSION};
+use crate::{Answer, END, Exchange, Given, MAGIC, MAX_BYTES, MAX_REFERENCES, MAX_SIZE, MAX_WORDS, MESSAGE, Recording, START, Start, TIME, TimeRead, VERSION};
 use alloc::vec::Vec;
 use core::fmt::{Display, Formatter};
 
@@ -139,6 +139,7 @@ pub fn read(bytes: &[u8]) -> Result<Recording, Fault> {
         let at = reader.at;
         match reader.byte()? {
             MESSAGE => recording.exchanges.push(reader.exchange()?),
+            TIME => recording.times.push(TimeRead { after: recording.exchanges.len(), ticks: reader.number(u64::MAX)? }),
             END => {
                 recording.status = reader.number(u64::MAX)?;
                 return if reader.at == bytes.len() { Ok(recording) } else { Err(Fault::Damaged(reader.at)) };

@@ -1,6 +1,6 @@
 //! Writing recordings.
 
-use crate::{Answer, END, Exchange, Given, MAGIC, MESSAGE, START, Start, VERSION};
+use crate::{Answer, END, Exchange, Given, MAGIC, MESSAGE, START, Start, TIME, VERSION};
 use alloc::vec::Vec;
 
 fn number(mut number: u64, into: &mut Vec<u8>) {
@@ -55,6 +55,12 @@ pub fn message(exchange: &Exchange, into: &mut Vec<u8>) {
             }
         }
     }
+}
+
+/// Appends a look at the processor's counter.
+pub fn time(ticks: u64, into: &mut Vec<u8>) {
+    into.push(TIME);
+    number(ticks, into);
 }
 
 /// Appends the end.

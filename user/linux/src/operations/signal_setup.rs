@@ -5,9 +5,13 @@ use crate::abi::signal_info::{LAST, bit};
 use crate::abi::signal_numbers::{ALWAYS, HANDLER_DEFAULT, HANDLER_IGNORE, SIGSEGV};
 use crate::process::Process;
 use crate::state::signals::dispositions::Fate;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Signals of faults: `SIGILL SIGTRAP SIGBUS SIGFPE SIGSEGV`.
 const FAULTS: u64 = bit(4) | bit(5) | bit(7) | bit(8) | bit(SIGSEGV);
+
+/// People were told that handlers do not run.
+static TOLD: AtomicBool = AtomicBool::new(false);
 
 /// After a fork or `execve`: signals come as they did before.
 pub fn take_up_signals(process: &mut Process) -> Result<(), Errno> {
@@ -28,13 +32,13 @@ pub fn prepare_handler(process: &mut Process, signal: u64, handler: u64) {
     if handler == HANDLER_DEFAULT || handler == HANDLER_IGNORE {
         return;
     }
-    let prepared = match FAULTS & bit(signal) {
-        0 if process.is_managed() => process.need_agent().map(drop),
-        0 => Ok(()),
-        _ => process.need_exceptions(),
+    let (prepared, what) = match FAULTS & bit(signal) {
+        0 if process.is_managed() => (process.need_agent().map(drop), "signals that others send"),
+        0 => return,
+        _ => (process.need_exceptions(), "faults"),
     };
-    if prepared.is_err() {
-        process.report(format_args!("sigaction: a handler for faults: the parent does not hand over exceptions"));
+    if prepared.is_err() && !TOLD.swap(true, Ordering::Relaxed) {
+        process.report(format_args!("sigaction: no handler for {what} will run, since the parent tells of none"));
     }
 }
 
