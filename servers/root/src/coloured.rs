@@ -13,7 +13,7 @@ use nacre_proto::Errno;
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedMapping, OwnedReference, OwnedRegion, Reference, Space};
 
-/// Addresses at which coloured memory is shown, behind those of views.
+/// Addresses at which coloured memory is shown, behind those of promises.
 const ADDRESSES: Range<u64> = 0x7000_0000_0000..0x7800_0000_0000;
 /// Largest number of colours.
 pub const MAX_COLOURS: u64 = 1024;

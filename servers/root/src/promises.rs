@@ -20,8 +20,9 @@ use nacre_sys::{OwnedMapping, OwnedPort, OwnedReference, OwnedRegion, Space};
 /// Segments that may be promised are promised from this size on. Smaller ones take their memory at
 /// once, which saves a fault.
 pub const LEAST: u64 = 8 * PAGE_SIZE;
-/// Addresses of promises: behind those of views.
-const PROMISES: Range<u64> = 0x7000_0000_0000..0x7f00_0000_0000;
+/// Addresses of promises: behind those of views, and before those of coloured memory. A program that
+/// was built with a sanitizer reserves 14 TiB.
+const PROMISES: Range<u64> = 0x4000_0000_0000..0x7000_0000_0000;
 /// Size of the first cluster: as many pages as the kernel fills with zeros at once.
 const FIRST: u64 = 4 * PAGE_SIZE;
 /// Size of the largest cluster, in a promise that has little memory and in one that has much.
@@ -104,7 +105,7 @@ struct Addresses {
 
 static ADDRESSES: nacre_sys::lock::Lock<Addresses> = nacre_sys::lock::Lock::new(Addresses::new());
 
-/// Returns true if there are addresses for a promise. One that exceeds its pool leaves a quarter of
+/// Returns true if there are addresses for a promise. One that exceeds its pool leaves an eighth of
 /// all addresses to others, since it costs its client nothing.
 pub fn has_addresses(size: u64, exceeds_pool: bool) -> bool {
     ADDRESSES.lock().has(size.next_multiple_of(LARGEST.start), exceeds_pool)
@@ -116,7 +117,7 @@ impl Addresses {
     }
 
     fn has(&self, size: u64, exceeds_pool: bool) -> bool {
-        let kept = if exceeds_pool { (PROMISES.end - PROMISES.start) / 4 } else { 0 };
+        let kept = if exceeds_pool { (PROMISES.end - PROMISES.start) / 8 } else { 0 };
         self.left.checked_sub(size).is_some_and(|left| left >= kept)
             && (PROMISES.end - self.next >= size || self.free.values().any(|found| *found >= size))
     }
@@ -434,6 +435,6 @@ mod tests {
                 size /= 2;
             }
         }
-        assert!(addresses.has((PROMISES.end - PROMISES.start) / 4, false) && !addresses.has(MIB, true));
+        assert!(addresses.has((PROMISES.end - PROMISES.start) / 8, false) && !addresses.has(MIB, true));
     }
 }

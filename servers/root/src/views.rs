@@ -14,7 +14,7 @@ use nacre_proto::Errno;
 use nacre_sys::{OwnedMapping, OwnedReference, OwnedRegion, Reference, Space};
 
 /// Addresses of views, behind what this program maps for itself.
-const VIEWS: core::ops::Range<u64> = 0x3000_0000_0000..0x7000_0000_0000;
+const VIEWS: core::ops::Range<u64> = 0x3000_0000_0000..0x4000_0000_0000;
 /// A view has room for its file to grow: its size is a multiple of this.
 const STEP: u64 = 1 << 30;
 /// Largest number of mappings in all views. A view that needs one more takes the place of the
@@ -65,7 +65,7 @@ pub fn rounded(size: u64) -> Result<u64, Errno> {
 /// Returns the cost of addresses of a view. All addresses together cost as much as the largest
 /// number of records that all clients together may have.
 pub fn cost(size: u64) -> u64 {
-    size / STEP * 256
+    size / STEP * 1024
 }
 
 impl Views {

@@ -146,6 +146,7 @@ mod operations {
         pub mod answer_process;
         pub mod ask_process;
         pub mod clear_refs;
+        pub mod map_lines;
         pub mod memory_facts;
         pub mod memory_shortage;
         pub mod names;

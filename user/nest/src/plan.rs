@@ -30,8 +30,9 @@ pub const STACK_END: u64 = OBJECTS + (2 << 20);
 /// Programs lie below: from here up there are mappings that they make, the library, objects and
 /// stack.
 pub const PROGRAM_END: u64 = 0x7000_0000_0000;
-/// Address of a position-independent program.
-pub const PROGRAM_BIAS: u64 = 0x1_0000_0000;
+/// Address of a position-independent program: Linux's, where addresses are not chosen at random.
+/// What sanitizers keep for themselves lies elsewhere.
+pub const PROGRAM_BIAS: u64 = 0x5555_5555_4000;
 /// The largest stack: it may not reach down to the object area.
 pub const MAX_STACK: u64 = STACK_END - OBJECTS - (OBJECTS_PAGES + 1) * PAGE_SIZE;
 /// The highest address of a foreign program's stack, below which there is room for it to grow.

@@ -6,7 +6,8 @@ use crate::services::segment::Segment;
 use crate::state::memory::address_map::{Area, Map, round_up};
 use crate::state::memory::mapped_part::{Fill, HIGHEST, Part, effective};
 use alloc::rc::Rc;
-use nacre_abi::{ObjectType, Rights, environment};
+use alloc::vec::Vec;
+use nacre_abi::{ObjectType, PAGE_SIZE, Rights, environment};
 use nacre_sys::{Mapping, OwnedReference, Reference};
 
 const AT_PHDR: u64 = 3;
@@ -15,6 +16,7 @@ const AT_PHNUM: u64 = 5;
 const AT_RANDOM: u64 = 25;
 const AT_EXECFN: u64 = 31;
 const PT_LOAD: u32 = 1;
+const PT_INTERP: u32 = 3;
 const PT_PHDR: u32 = 6;
 /// Bytes of a program header.
 const HEADER: usize = 56;
@@ -103,18 +105,20 @@ pub fn data_segment(auxiliary: &Auxiliary) -> Option<Rc<Segment>> {
 }
 
 /// One program header, as far as it matters here.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Header {
     kind: u32,
     offset: u64,
     address: u64,
+    /// Bytes that come from the file.
+    file_size: u64,
     size: u64,
 }
 
 fn header(bytes: &[u8; HEADER]) -> Header {
     let half = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let word = |at: usize| u64::from(half(at)) | u64::from(half(at + 4)) << 32;
-    Header { kind: half(0), offset: word(8), address: word(16), size: word(40) }
+    Header { kind: half(0), offset: word(8), address: word(16), file_size: word(32), size: word(40) }
 }
 
 /// Returns the distance by which the program was moved from the addresses in its file.
@@ -126,10 +130,48 @@ fn bias(headers: &[Header], address: u64) -> Option<u64> {
     Some(address.wrapping_sub(HEADERS_OFFSET - first.offset + first.address))
 }
 
+/// An image in memory.
+#[derive(Debug)]
+pub struct Placed {
+    bias: u64,
+    headers: Vec<Header>,
+}
+
+impl Placed {
+    /// Returns the image whose first bytes are these, at an address; `None`: they are none of an
+    /// image's.
+    pub fn of(start: u64, bytes: &[u8]) -> Option<Placed> {
+        let half = |at: usize| Some(usize::from(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?)));
+        let at = u64::from_le_bytes(bytes.get(32..40)?.try_into().ok()?);
+        let (at, size) = (usize::try_from(at).ok()?, half(56)? * HEADER);
+        let table = bytes.get(at..at.checked_add(size)?).filter(|_| bytes.starts_with(b"\x7fELF") && half(54) == Some(HEADER))?;
+        let headers: Vec<Header> = table.as_chunks::<HEADER>().0.iter().map(header).collect();
+        let first = headers.iter().find(|header| header.kind == PT_LOAD && header.offset < PAGE_SIZE)?;
+        let bias = start.wrapping_sub(first.address & !(PAGE_SIZE - 1));
+        Some(Placed { bias, headers })
+    }
+
+    /// Returns the offset in the file of what lies at an address, if it comes from there.
+    pub fn offset(&self, address: u64) -> Option<u64> {
+        let parts = self.headers.iter().filter(|header| header.kind == PT_LOAD);
+        parts.into_iter().find_map(|header| {
+            let inside = header.address & (PAGE_SIZE - 1);
+            let distance = address.wrapping_sub(header.address.wrapping_add(self.bias) - inside);
+            (distance < header.file_size.saturating_add(inside)).then(|| (header.offset & !(PAGE_SIZE - 1)).wrapping_add(distance))
+        })
+    }
+
+    /// Returns where the path of the dynamic linker stands, and its size.
+    pub fn linker(&self) -> Option<(u64, u64)> {
+        let part = self.headers.iter().find(|header| header.kind == PT_INTERP)?;
+        Some((part.address.wrapping_add(self.bias), part.file_size))
+    }
+}
+
 /// Returns the end of the program, where its break starts. `bytes` are its headers, which lie at
 /// `auxiliary.headers`.
 pub fn program_end(auxiliary: &Auxiliary, bytes: &[u8]) -> Result<u64, Errno> {
-    let mut headers = alloc::vec::Vec::new();
+    let mut headers = Vec::new();
     headers.extend(bytes.as_chunks::<HEADER>().0.iter().map(header));
     let bias = bias(&headers, auxiliary.headers).ok_or(EINVAL)?;
     let mut end = 0;
@@ -161,7 +203,7 @@ pub fn enter_windows(map: &mut Map<Fill>, auxiliary: &Auxiliary, bytes: &[u8], d
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
+    use alloc::vec;
 
     fn packed(kind: u32, flags: u32, offset: u64, address: u64, size: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -178,6 +220,20 @@ mod tests {
         let bytes = [packed(PT_LOAD, 5, 0, 0x40_0000, 0x1234), packed(PT_LOAD, 6, 0x2000, 0x40_2f00, 0x1200)].concat();
         let auxiliary = Auxiliary { headers: 0x40_0040, ..Auxiliary::default() };
         assert_eq!(program_end(&auxiliary, &bytes), Ok(0x40_5000));
+    }
+
+    #[test]
+    fn an_image_tells_what_comes_from_its_file() {
+        let mut bytes = [b"\x7fELF".to_vec(), vec![0; 60]].concat();
+        (bytes[32], bytes[54], bytes[56]) = (64, HEADER as u8, 3);
+        bytes.extend([packed(PT_LOAD, 5, 0, 0, 0x1234), packed(PT_LOAD, 6, 0x2f00, 0x3f00, 0x200), packed(PT_INTERP, 4, 0x100, 0x100, 9)].concat());
+        let image = Placed::of(0x7000_0000, &bytes).unwrap();
+        assert_eq!((image.offset(0x7000_1000), image.offset(0x7000_3000), image.offset(0x7000_4000)), (Some(0x1000), Some(0x2000), Some(0x3000)));
+        assert_eq!((image.offset(0x7000_2000), image.offset(0x7000_5000), image.offset(0x6fff_ffff)), (None, None, None));
+        assert_eq!(image.linker(), Some((0x7000_0100, 9)));
+        for size in 0..bytes.len() {
+            assert!(Placed::of(0, &bytes[..size]).is_none());
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod copy_on_write;
 pub mod locked_pages;
 mod managers;
 mod page_copies;
+pub mod mapped_files;
 pub mod mapped_part;
 pub mod page_table_pool;
 pub mod pageable;
@@ -35,6 +36,7 @@ use crate::services::segment_cache::SegmentCache;
 use crate::state::files::open_file::OpenFile;
 use crate::state::memory::address_map::{Area, Map, round_up};
 use crate::state::memory::locked_pages::Locked;
+use crate::state::memory::mapped_files::MappedFiles;
 use crate::state::memory::mapped_part::{CLEARED_BY_SERVER, Fill, HIGHEST, LOWEST, Lazy, Part};
 use crate::state::memory::page_table_pool::Tables;
 use crate::state::memory::ranges::Ranges;
@@ -67,6 +69,8 @@ pub struct Memory {
     pub locked: Locked,
     /// Parts that grow downward when something below them is touched.
     pub growing: Ranges,
+    /// Files that areas show.
+    pub files: MappedFiles,
     /// Areas whose pages user-fault files bring.
     pub faults: Faults,
     /// Page tables.
@@ -83,7 +87,7 @@ impl Memory {
     pub fn copied(map: Map<Fill>, [break_start, break_end, break_mapped]: [u64; 3], tables: Tables) -> Memory {
         let has_paged = map.areas().any(|area| area.backing.is_paged());
         let lazy = Lazy::among(&map);
-        Memory { map, break_start, break_end, break_mapped, stock: SegmentCache::default(), has_paged, lazy, tracks: false, locked: Locked::default(), growing: Ranges::default(), faults: Faults::default(), tables }
+        Memory { map, break_start, break_end, break_mapped, stock: SegmentCache::default(), has_paged, lazy, tracks: false, locked: Locked::default(), growing: Ranges::default(), files: MappedFiles::default(), faults: Faults::default(), tables }
     }
 
     /// Returns the start of the break, its present end, and the end of the memory behind it.
@@ -224,6 +228,7 @@ impl Memory {
             self.locked.forget(start, end);
         }
         self.growing.forget(start, end);
+        self.files.forget(start, end);
         for area in self.map.take(start, end)? {
             if matches!(area.backing, Fill::Library(_)) {
                 self.map.insert(area)?;

@@ -62,11 +62,14 @@ pub fn place(process: &mut Process, hint: u64, size: u64, flags: u64) -> Result<
     let map = &mut process.memory.map;
     if flags & (MAP_FIXED | MAP_FIXED_NOREPLACE) == 0 {
         let start = hint & !(PAGE_SIZE - 1);
-        if flags & MAP_32BIT != 0 {
-            return map.find_free_below(size, LOWEST, LOW_END).ok_or(ENOMEM);
-        }
         let usable = start >= LOWEST && start <= HIGHEST - size && map.is_free(start, start + size);
-        return if usable { Ok(start) } else { map.find_free(size, LOWEST, HIGHEST).ok_or(ENOMEM) };
+        let found = match flags & MAP_32BIT {
+            // As on Linux, what the program wishes for may lie higher.
+            _ if usable => Some(start),
+            0 => map.find_free(size, LOWEST, HIGHEST),
+            _ => map.find_free_below(size, LOWEST, LOW_END),
+        };
+        return found.ok_or(ENOMEM);
     }
     if !is_page(hint) {
         return Err(EINVAL);
@@ -127,6 +130,7 @@ fn map(process: &mut Process, frame: &mut Frame) -> Answer {
             let start = place(process, address, size, flags)?;
             process.memory.add_part(segment, start, size, offset, rights)?;
             process.memory.share(start, start + size)?;
+            note_file(process, &file, start, size, offset);
             return Ok(start);
         }
         let start = place(process, address, size, flags)?;
@@ -134,11 +138,19 @@ fn map(process: &mut Process, frame: &mut Frame) -> Answer {
         if flags & MAP_TYPE == MAP_PRIVATE && rights.contains(Rights::WRITE) {
             process.memory.set_origin(start, &file, offset);
         }
+        note_file(process, &file, start, size, offset);
         return Ok(start);
     }
     let size = pages(size)?;
     limit_checks::check_memory(process, size, is_data)?;
     map_anonymous(process, address, size, flags, rights)
+}
+
+/// Notes what file is shown, for who asks.
+fn note_file(process: &mut Process, file: &OpenFile, start: u64, size: u64, offset: u64) {
+    if let Some(opened) = file.opened_by.borrow().clone() {
+        process.memory.files.add(start, start + size, offset, opened);
+    }
 }
 
 /// Fresh memory.

@@ -6,6 +6,7 @@ use crate::abi::file_flags::{O_ACCESS, O_DIRECT, O_NONBLOCK, S_IFIFO, S_IFMT};
 use crate::operations::paths::file_status;
 use crate::process::Process;
 use crate::state::files::open_file::{Kind, OpenFile};
+use alloc::boxed::Box;
 use nacre_proto::channel;
 use nacre_proto::client::words;
 use nacre_proto::structures::Status;
@@ -32,5 +33,8 @@ pub fn open_fifo(process: &mut Process, directory: Reference, path: &[u8], flags
     let message = Message { bytes: (&key[..]).into(), ..Message::new(channel::fifo::LABEL, words([u64::from(flags & (O_ACCESS | O_NONBLOCK | O_DIRECT))])) };
     let buffers = Buffers { bytes: SpanMut::EMPTY, slots: &[slot.handle()] };
     process.exchange(service, &message, buffers).map_err(|error| if error == EINTR { ERESTART } else { error })?;
-    Ok(OpenFile::new(Kind::Remote(slot.occupied()), found.mode as u32, flags))
+    let file = OpenFile::new(Kind::Remote(slot.occupied()), found.mode as u32, flags);
+    // Programs compare it with what they have seen at the path.
+    let _ = file.found_by.set(Box::new(found));
+    Ok(file)
 }

@@ -18,6 +18,9 @@ pub fn of_file(process: &mut Process, open: &OpenFile) -> Result<Status, Errno> 
     if let Some(node) = open.node() {
         return status_of_node(process, node);
     }
+    if let Some(found) = open.found_by.get() {
+        return Ok((**found).clone());
+    }
     if open.process().is_some() {
         return Ok(Status { mode: 0o600, links: 1, block_size: 4096, ..Status::default() });
     }

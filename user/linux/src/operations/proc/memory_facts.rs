@@ -2,7 +2,7 @@
 //! there.
 
 use crate::abi::errno::Errno;
-use crate::operations::proc::text;
+use crate::operations::proc::map_lines;
 use crate::process::Process;
 use crate::state::memory::mapped_part::Fill;
 use crate::state::memory::residence;
@@ -87,7 +87,7 @@ fn flags(rights: Rights, is_shared: bool, is_locked: bool) -> String {
 
 /// Returns `smaps`: each line of `maps`, with what is there of the area.
 pub fn smaps(process: &mut Process) -> Result<String, Errno> {
-    let lines = text::maps(process)?;
+    let lines = map_lines::maps(process)?;
     let areas = process.memory.map.areas().filter(|area| !matches!(area.backing, Fill::Library(_)));
     let mut all = String::new();
     for (area, line) in areas.zip(lines.lines()) {

@@ -6,6 +6,7 @@ use crate::abi::time_units::{MONOTONIC, REALTIME};
 use crate::operations::cpu_time;
 use crate::operations::file_systems;
 use crate::operations::proc::ask_process;
+use crate::operations::proc::map_lines;
 use crate::operations::proc::memory_facts;
 use crate::operations::proc::memory_shortage;
 use crate::operations::proc::network_text;
@@ -13,14 +14,12 @@ use crate::operations::processors;
 use crate::operations::system_name;
 use crate::process::Process;
 use crate::state::files::proc_node::Node;
-use crate::state::memory::mapped_part::Fill;
 use crate::state::memory::residence;
 use crate::state::threads::thread::Thread;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
-use nacre_abi::Rights;
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
 
@@ -45,8 +44,6 @@ const LIMITS: [(&str, &str); 16] = [
 ];
 /// Bytes of a title that a program has written over its arguments, at most, as on Linux.
 const MAX_TITLE: u64 = 4096;
-/// Bytes that a line of `maps` takes at most.
-const LONGEST_LINE: usize = 128;
 
 /// Facts about a process.
 struct Known {
@@ -192,7 +189,7 @@ fn of_process(process: &mut Process, pid: u64, thread: u64, name: &str) -> Resul
         "environ" => return Err(EACCES),
         "io" => b"rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n".to_vec(),
         "limits" => limits_text(process).into_bytes(),
-        "maps" if is_own => maps(process)?.into_bytes(),
+        "maps" if is_own => map_lines::maps(process)?.into_bytes(),
         "smaps" if is_own => memory_facts::smaps(process)?.into_bytes(),
         "smaps_rollup" if is_own => memory_facts::rollup(process).into_bytes(),
         "maps" | "smaps" | "smaps_rollup" | "pagemap" => Vec::new(),
@@ -235,27 +232,6 @@ fn limits_text(process: &Process) -> String {
         let _ = writeln!(all, "{name:<25} {:<20} {:<20} {unit:<10}", value(soft), value(hard));
     }
     all
-}
-
-/// Returns `maps`: a line for each area. `ENOMEM`: the library has no memory for so many.
-pub fn maps(process: &mut Process) -> Result<String, Errno> {
-    let stack = process.strings[3].max(process.strings[1]).next_multiple_of(4096);
-    let [break_start, _, break_end] = process.memory.break_words();
-    let mut all = String::new();
-    for area in process.memory.map.areas_mut() {
-        let may = |right: Rights, letter: char| if area.rights.contains(right) { letter } else { '-' };
-        let shared = matches!(&area.backing, Fill::Own(part) if part.shared);
-        let label = match &area.backing {
-            Fill::Library(_) => continue,
-            _ if (area.start..=area.end).contains(&stack) && stack != 0 => "                          [stack]",
-            _ if area.start >= break_start && area.end <= break_end => "                          [heap]",
-            _ => "",
-        };
-        all.try_reserve(LONGEST_LINE)?;
-        let rights = [may(Rights::READ, 'r'), may(Rights::WRITE, 'w'), may(Rights::EXECUTE, 'x'), if shared { 's' } else { 'p' }];
-        let _ = writeln!(all, "{:08x}-{:08x} {} 00000000 00:00 0 {label}", area.start, area.end, rights.iter().collect::<String>());
-    }
-    Ok(all)
 }
 
 /// A thread of the process by its number.

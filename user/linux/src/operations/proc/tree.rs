@@ -13,6 +13,7 @@ use crate::operations::terminals::job_control;
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
 use crate::state::files::proc_node::{self, FACTS, FOLDERS, LINKS, Node, OF_PROCESSORS, PROCESSORS, SYSTEM, S_IFSOCK, Target};
+use crate::state::memory::mapped_files::Opened;
 use alloc::format;
 use alloc::vec::Vec;
 use nacre_proto::process as manager;
@@ -216,7 +217,7 @@ fn path_of_descriptor(process: &mut Process, number: u64) -> Result<Vec<u8>, Err
     }
     match file.mode.get() & S_IFMT {
         S_IFDIR => path_of::path_of(file.reference().map_err(|_| ENOENT)?),
-        kind @ (S_IFIFO | S_IFSOCK) => {
+        kind @ (S_IFIFO | S_IFSOCK) if file.opened_by.borrow().is_none() => {
             let inode = file_status::of_file(process, &file)?.inode;
             Ok(format!("{}:[{inode}]", if kind == S_IFIFO { "pipe" } else { "socket" }).into_bytes())
         }
@@ -230,13 +231,18 @@ fn path_of_descriptor(process: &mut Process, number: u64) -> Result<Vec<u8>, Err
 
 /// The path that a file was opened by, made absolute. What was renamed since has its old name.
 pub fn path_opened(file: &OpenFile) -> Result<Option<Vec<u8>>, Errno> {
-    let Some((base, path)) = file.opened_by.borrow().clone() else { return Ok(None) };
+    let opened = file.opened_by.borrow().clone();
+    opened.as_ref().map(absolute).transpose()
+}
+
+/// The path that something was opened by, made absolute.
+pub fn absolute((base, path): &Opened) -> Result<Vec<u8>, Errno> {
     let base = match base {
         None => Vec::new(),
         Some(base) => path_of::path_of(base.reference()?)?,
     };
-    let parts = normal(&base, &path);
-    Ok(Some(parts.iter().flat_map(|part| [b"/", part.as_slice()].concat()).collect()))
+    let parts = normal(&base, path);
+    Ok(parts.iter().flat_map(|part| [b"/", part.as_slice()].concat()).collect())
 }
 
 #[cfg(test)]

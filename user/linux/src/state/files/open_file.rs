@@ -14,6 +14,7 @@ use crate::state::files::ring_ends::Rings;
 use crate::state::files::socket_options::Options;
 use crate::state::files::terminal_state::TerminalState;
 use crate::state::files::watch::Watch;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::rc::{Rc, Weak};
 use alloc::string::String;
@@ -21,6 +22,7 @@ use alloc::vec::Vec;
 use core::cell::{Cell, OnceCell, RefCell};
 use nacre_proto::{file, parent};
 use nacre_proto::flags::SHARE_WRITE;
+use nacre_proto::structures::Status;
 use nacre_sys::{OwnedReference, Reference};
 
 /// Kind of an open file.
@@ -59,6 +61,8 @@ pub struct OpenFile {
     pub is_null: bool,
     /// The path that it was opened by, and the directory where that starts (none: the root).
     pub opened_by: RefCell<Option<(Option<Rc<OpenFile>>, Vec<u8>)>>,
+    /// Status of the file in a directory that a named pipe was found by, when that was opened here.
+    pub found_by: OnceCell<Box<Status>>,
     /// Number of reads and writes by the process.
     pub used: Cell<u32>,
     /// Rings of a pipe or stream socket that are shared with other processes. They must be dropped
@@ -104,6 +108,7 @@ impl OpenFile {
             is_listed: Cell::new(false),
             is_null: false,
             opened_by: RefCell::new(None),
+            found_by: OnceCell::new(),
             used: Cell::new(0),
             contents: OnceCell::new(),
             shared: RefCell::default(),
