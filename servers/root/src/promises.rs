@@ -20,8 +20,7 @@ use nacre_sys::{OwnedMapping, OwnedPort, OwnedReference, OwnedRegion, Space};
 /// Segments that may be promised are promised from this size on. Smaller ones take their memory at
 /// once, which saves a fault.
 pub const LEAST: u64 = 8 * PAGE_SIZE;
-/// Addresses of promises: behind those of views, and before those of coloured memory. A program that
-/// was built with a sanitizer reserves 14 TiB.
+/// Addresses of promises: behind those of views, and before those of coloured memory.
 const PROMISES: Range<u64> = 0x4000_0000_0000..0x7000_0000_0000;
 /// Size of the first cluster: as many pages as the kernel fills with zeros at once.
 const FIRST: u64 = 4 * PAGE_SIZE;

@@ -93,7 +93,7 @@ pub struct Exchange {
 pub struct TimeRead {
     /// Number of messages before it.
     pub after: usize,
-    /// What the counter said.
+    /// Value of the counter.
     pub ticks: u64,
 }
 
