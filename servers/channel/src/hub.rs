@@ -6,6 +6,7 @@
 //! writers. Sockets of messages without connections have a queue of their own, and send to that of
 //! whom they name.
 
+mod absent;
 mod accounts;
 pub mod budgets;
 mod charges;
@@ -72,6 +73,8 @@ enum Stage {
     Connecting,
     /// Datagrams go to, and come from, an address outside this machine.
     Outside,
+    /// Datagrams go to a port of this machine that nobody had when it was named.
+    Absent,
 }
 
 /// One end.
@@ -337,6 +340,9 @@ impl<R> Hub<R> {
         }
         if let Some(to) = self.outside_receiver(key, &sending.to)? {
             return self.send_outside(key, to, &sending.data);
+        }
+        if self.loses(key, &sending.to)? {
+            return Ok(Some(sending.data.len()));
         }
         let (target, is_foreign) = self.target(key, &sending.to)?;
         let end = self.end(key)?;

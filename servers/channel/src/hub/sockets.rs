@@ -103,7 +103,7 @@ impl<R> Hub<R> {
         }
         let most = usize::try_from(backlog).unwrap_or(MAX_WAITING).min(MAX_WAITING) + 1;
         match &mut end.stage {
-            Stage::Connected(_) | Stage::Connecting | Stage::Outside => return Err(Errno::EINVAL),
+            Stage::Connected(_) | Stage::Connecting | Stage::Outside | Stage::Absent => return Err(Errno::EINVAL),
             Stage::Listening(_, limit) => *limit = most,
             Stage::Plain => end.stage = Stage::Listening(VecDeque::new(), most),
         }
@@ -128,7 +128,7 @@ impl<R> Hub<R> {
             return self.connect_echo(key, name);
         }
         let Some(found_by) = self.local_name(name)? else { return self.connect_outside(key, name) };
-        let target = *self.names.get(&found_by).ok_or(Errno::ECONNREFUSED)?;
+        let Some(target) = self.names.get(&found_by).copied() else { return self.connect_to_nobody(key, found_by) };
         self.check_found(target, name)?;
         let listener = self.end(target)?;
         if listener.kind != kind {
@@ -147,7 +147,7 @@ impl<R> Hub<R> {
             return Ok(false);
         }
         match self.end(key)?.stage {
-            Stage::Connected(_) | Stage::Outside => return Err(Errno::EISCONN),
+            Stage::Connected(_) | Stage::Outside | Stage::Absent => return Err(Errno::EISCONN),
             Stage::Listening(..) => return Err(Errno::EINVAL),
             Stage::Connecting => return Err(Errno::EALREADY),
             Stage::Plain => {}
@@ -337,7 +337,7 @@ impl<R> Hub<R> {
         }
         match end.stage {
             _ if which == END_OWN => Ok(self.own_name(end)),
-            Stage::Connected(_) | Stage::Outside => Ok(end.peer_name.clone()),
+            Stage::Connected(_) | Stage::Outside | Stage::Absent => Ok(end.peer_name.clone()),
             _ => Err(Errno::ENOTCONN),
         }
     }

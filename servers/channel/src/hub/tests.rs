@@ -3,6 +3,7 @@
 use super::*;
 use crate::queue::{SOCKET, USUAL};
 use alloc::vec;
+use nacre_proto::channel::{INTERNET, InternetName};
 use nacre_proto::flags::{END_OWN, END_PEER, SOCK_SEQPACKET};
 use nacre_proto::flags::{POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP};
 
@@ -230,6 +231,35 @@ fn datagrams_go_where_they_are_sent() {
     assert_eq!(send(&mut hub, one, b"again"), Ok(Some(5)));
     hub.close(two);
     assert_eq!(send(&mut hub, one, b"x"), Err(Errno::ECONNREFUSED));
+}
+
+#[test]
+fn a_datagram_of_the_internet_to_nobody_is_lost_and_that_is_told_later() {
+    let name = |port| InternetName { version: INTERNET, kind: SOCK_DGRAM as u8, address: InternetName::LOOPBACK, port }.bytes();
+    let mut hub = TestHub::default();
+    let (one, two) = (hub.socket(SOCK_DGRAM, 0).unwrap(), hub.socket(SOCK_DGRAM, 0).unwrap());
+    hub.bind(one, &name(7), &name(7)).unwrap();
+    // Who knows of both versions asks for the other one, too.
+    assert_eq!(hub.connect(one, &name(8), [0; 3]), Err(Errno::ECONNREFUSED));
+    assert_eq!(hub.name(one, END_PEER), Ok(name(8)));
+    assert_eq!(send(&mut hub, one, b"lost"), Ok(Some(4)));
+    assert_ne!(hub.events(one).unwrap() & POLLERR, 0);
+    assert_eq!(send(&mut hub, one, b"x"), Err(Errno::ECONNREFUSED));
+    assert_eq!(send(&mut hub, one, b"lost"), Ok(Some(4)));
+    assert_eq!(hub.receive(one, wish(99, 1)).map(|_| ()), Err(Errno::ECONNREFUSED));
+    // Somebody comes, goes, and comes again.
+    for _ in 0..2 {
+        let server = hub.socket(SOCK_DGRAM, 0).unwrap();
+        hub.bind(server, &name(8), &name(8)).unwrap();
+        assert_eq!(send(&mut hub, one, b"hello"), Ok(Some(5)));
+        assert_eq!(&hub.receive(server, wish(99, 1)).unwrap().unwrap().from[..], name(7));
+        hub.close(server);
+        assert_eq!((send(&mut hub, one, b"lost"), send(&mut hub, one, b"x")), (Ok(Some(4)), Err(Errno::ECONNREFUSED)));
+    }
+    // A socket that has no peer, and one of files, are told at once.
+    assert_eq!(send_with(&mut hub, two, (&name(8), b"x"), vec![]), Err(Errno::ECONNREFUSED));
+    assert_eq!(hub.connect(two, b"nobody", [0; 3]), Err(Errno::ECONNREFUSED));
+    assert_eq!(send(&mut hub, two, b"x"), Err(Errno::ENOTCONN));
 }
 
 #[test]

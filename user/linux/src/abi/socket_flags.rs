@@ -39,6 +39,7 @@ pub const SO_RCVLOWAT: u32 = 18;
 pub const SO_SNDLOWAT: u32 = 19;
 pub const SO_RCVTIMEO: u32 = 20;
 pub const SO_SNDTIMEO: u32 = 21;
+pub const SO_BINDTODEVICE: u32 = 25;
 pub const SO_TIMESTAMP: u32 = 29;
 pub const SO_ACCEPTCONN: u32 = 30;
 pub const SO_SNDBUFFORCE: u32 = 32;

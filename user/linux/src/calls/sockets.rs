@@ -199,6 +199,10 @@ pub fn connect(process: &mut Process, frame: &mut Frame) -> Answer {
     {
         done = wait_for(process, target, &Message { bytes: (&other[..]).into(), ..message }, Buffers::NONE);
     }
+    if socket.family.is_internet() && socket.has_messages() && done.as_ref().is_err_and(|error| *error == ECONNREFUSED) {
+        // That nobody is there is told to who sends something.
+        return Ok(0);
+    }
     // TCP without waiting has never got an answer when it returns.
     let begun = match done {
         Ok(_) => Begun::Made,

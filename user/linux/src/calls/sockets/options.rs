@@ -3,11 +3,12 @@
 use crate::abi::errno::{Answer, EINVAL, EOPNOTSUPP, Errno};
 use crate::abi::registers::Frame;
 use crate::abi::socket_flags::{IPV6_V6ONLY, IP_OPTIONS, SOL_IP, SOL_IPV6, SOL_SOCKET, SOL_TCP, TCP_CONGESTION};
-use crate::abi::socket_flags::{ SO_ACCEPTCONN, SO_DOMAIN, SO_ERROR, SO_LINGER, SO_PASSCRED, SO_PEERCRED};
+use crate::abi::socket_flags::{SO_ACCEPTCONN, SO_BINDTODEVICE, SO_DOMAIN, SO_ERROR, SO_LINGER, SO_PASSCRED, SO_PEERCRED};
 use crate::abi::socket_flags::{SO_PRIORITY, SO_PROTOCOL, SO_RCVBUF, SO_RCVBUFFORCE, SO_RCVLOWAT, SO_RCVTIMEO, SO_SNDBUF, SO_SNDBUFFORCE};
 use crate::abi::socket_flags::{SO_SNDLOWAT, SO_SNDTIMEO, SO_TYPE};
 use crate::abi::time_units::{MICROSECOND, SECOND};
 use crate::operations::clock_reading::duration_of_timeval;
+use crate::operations::sockets::interfaces;
 use crate::operations::sockets::socket_limits::passes_credentials;
 use crate::operations::sockets::socket_names::socket_at;
 use crate::process::Process;
@@ -58,6 +59,7 @@ fn value(file: &OpenFile, socket: Socket, (level, option): (u32, u32)) -> Result
         (SOL_SOCKET, SO_SNDLOWAT) => 1,
         (SOL_SOCKET, SO_RCVTIMEO | SO_SNDTIMEO) => return Ok(timeval(options.limits[(option - SO_RCVTIMEO) as usize])),
         (SOL_SOCKET, SO_LINGER) => return Ok(options.linger.iter().flat_map(|word| word.to_le_bytes()).collect()),
+        (SOL_SOCKET, SO_BINDTODEVICE) => return Ok(Vec::new()),
         (SOL_SOCKET, SO_PEERCRED) => return Ok(peer(target)),
         (SOL_SOCKET, _) => options.switch(option).ok_or(Errno::ENOPROTOOPT)?,
         _ => return Err(EOPNOTSUPP),
@@ -94,6 +96,7 @@ pub fn setsockopt(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     let mut options = file.options.get();
     match level {
+        SOL_SOCKET if option == SO_BINDTODEVICE => check_device(process, (at, size as u64))?,
         SOL_SOCKET if size < 4 => return Err(EINVAL),
         SOL_SOCKET => set(process, &mut options, option, (at, size))?,
         SOL_IPV6 if socket.family != Family::Internet6 => return Err(Errno::ENOPROTOOPT),
@@ -116,6 +119,16 @@ pub fn setsockopt(process: &mut Process, frame: &mut Frame) -> Answer {
         let _ = channel::receive(file.reference()?, MSG_DONTWAIT | MSG_CREDENTIALS, 0, 0, 0, &mut [0; 64][..]);
     }
     Ok(0)
+}
+
+/// Checks the name of an interface that a socket is to be bound to, which changes nothing. An empty
+/// name is none's.
+fn check_device(process: &mut Process, (at, size): (u64, u64)) -> Result<(), Errno> {
+    const LONGEST: u64 = 15;
+    let bytes = process.memory.readable(at, size.min(LONGEST))?;
+    let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default().to_vec();
+    let is_there = name.is_empty() || interfaces::all(process).iter().any(|interface| interface.name.strip_suffix(b"\0") == Some(&name[..]));
+    if is_there { Ok(()) } else { Err(Errno::ENODEV) }
 }
 
 fn set(process: &Process, options: &mut Options, option: u32, (at, size): (u64, i32)) -> Result<(), Errno> {

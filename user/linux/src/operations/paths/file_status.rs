@@ -1,6 +1,7 @@
 //! Status of open files.
 
 use crate::abi::errno::{EIO, Errno};
+use crate::operations::paths::permissions::S_IFLNK;
 use crate::operations::proc;
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
@@ -37,9 +38,19 @@ pub(super) fn status_of_node(process: &mut Process, node: Node) -> Result<Status
         node => {
             let owner = node.process().map_or([0; 2], |pid| owner_of_process(process, pid));
             let [uid, gid] = owner;
-            Ok(Status { uid, gid, ..node.status() })
+            let status = node.status();
+            let mode = mode_of_descriptor(process, node).unwrap_or(status.mode);
+            Ok(Status { uid, gid, mode, ..status })
         }
     }
+}
+
+/// Returns the mode of a link to a file that the process has open: it says what for.
+fn mode_of_descriptor(process: &mut Process, node: Node) -> Option<u64> {
+    let Node::Descriptor(pid, number) = node else { return None };
+    let open = process.descriptors.get(number).ok().filter(|_| pid == process.pid())?;
+    let may = |is_open_so: bool, bits: u64| if is_open_so { bits } else { 0 };
+    Some(S_IFLNK | may(open.can_read(), 0o500) | may(open.can_write(), 0o300))
 }
 
 /// Effective user and group of a process; the group of another one is not known.

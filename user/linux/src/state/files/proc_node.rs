@@ -19,7 +19,7 @@ pub(crate) const SYSTEM: [&str; 10] = ["cmdline", "cpuinfo", "devices", "filesys
 /// Folders below the root and their files.
 pub(crate) const FOLDERS: [(&str, &[&str]); 7] = [
     ("sys", &[]),
-    ("sys/kernel", &["cap_last_cap", "domainname", "hostname", "ngroups_max", "osrelease", "ostype", "pid_max", "tainted", "threads-max", "version"]),
+    ("sys/kernel", &["cap_last_cap", "domainname", "hostname", "ngroups_max", "osrelease", "ostype", "overflowgid", "overflowuid", "pid_max", "tainted", "threads-max", "version"]),
     ("sys/kernel/random", &["boot_id", "entropy_avail", "uuid"]),
     ("sys/vm", &["max_map_count", "mmap_min_addr", "overcommit_memory", "swappiness"]),
     ("sys/fs", &["file-max", "nr_open", "pipe-max-size"]),
