@@ -28,6 +28,7 @@ mod mailboxes_tests;
 #[cfg(test)]
 mod shared_tests;
 mod sockets;
+mod stage;
 mod packets;
 mod parts;
 mod terminals;
@@ -37,6 +38,7 @@ mod tests;
 pub use ends_held::{Line, MAX_ENDS};
 #[cfg(test)]
 use loads::{MAX_BYTES, MAX_REFERENCES};
+use stage::Stage;
 pub(crate) use loads::may_take;
 
 use crate::queue::{PIECE, SendRequest, Queue, Received, Sender, ReceiveRequest};
@@ -59,23 +61,6 @@ const MAX_CAPACITY: usize = 1 << 20;
 const ACCESS: u64 = 3;
 /// Open for both.
 const BOTH: u64 = 2;
-
-/// Connection state of a socket.
-#[derive(Debug, PartialEq, Eq)]
-enum Stage {
-    /// A pipe's end, or a socket that has neither a queue to send to nor anybody who connects.
-    Plain,
-    /// Listening: connections that were not accepted yet, and how many may wait.
-    Listening(VecDeque<u64>, usize),
-    /// Connected to this end, which may have gone; for datagrams where they go.
-    Connected(u64),
-    /// Waiting for an answer from outside this machine.
-    Connecting,
-    /// Datagrams go to, and come from, an address outside this machine.
-    Outside,
-    /// Datagrams go to a port of this machine that nobody had when it was named.
-    Absent,
-}
 
 /// One end.
 #[derive(Debug)]

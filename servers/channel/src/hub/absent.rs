@@ -1,5 +1,6 @@
-//! Connected sockets of datagrams whose other side is not there. On the internet that is no error of
-//! `connect`: what is sent is lost, and the call after that fails, as if an answer of ICMP had come.
+//! Connected sockets of datagrams whose other side is not there. On the internet that is no error
+//! of `connect`: what is sent is lost, and the call after that fails, as if an answer of ICMP had
+//! come.
 
 use super::{Hub, Stage};
 use alloc::vec::Vec;
