@@ -42,7 +42,7 @@ use stage::Stage;
 pub(crate) use loads::may_take;
 
 use crate::queue::{PIECE, SendRequest, Queue, Received, Sender, ReceiveRequest};
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::flags::{O_DIRECT, O_NONBLOCK, O_RDONLY, O_WRONLY, SOCK_DGRAM, SOCK_STREAM};
