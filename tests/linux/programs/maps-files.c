@@ -46,8 +46,12 @@ int main(void) {
     line_of("behind it", own + 2 * 4096, status.st_ino);
     mprotect(shared + 4096, 4096, PROT_READ);
     line_of("what may only be read", shared + 4096, status.st_ino);
+    char *moved = mremap(read_only, 4 * 4096, 4 * 4096, MREMAP_MAYMOVE | MREMAP_FIXED, memory);
+    line_of("what was moved", moved, status.st_ino);
+    read_only = mmap(read_only, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    line_of("memory where it was", read_only, 0);
     unlink("maps-files-d/data");
-    line_of("a file without a name", read_only, 0);
+    line_of("a file without a name", moved, 0);
     /* The program itself. */
     stat("/proc/self/exe", &status);
     line_of("the program", (void *)(uintptr_t)((uintptr_t)main & -4096), status.st_ino);

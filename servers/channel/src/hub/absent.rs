@@ -20,6 +20,12 @@ impl<R> Hub<R> {
         Err(Errno::ECONNREFUSED)
     }
 
+    /// Returns true if an end is found at the port of a name.
+    pub(super) fn is_at(&self, key: u64, name: &[u8]) -> bool {
+        let own = self.end(key).ok().and_then(|end| InternetName::read(&end.name));
+        own.zip(InternetName::read(name)).is_some_and(|(own, name)| (own.kind, own.port) == (name.kind, name.port))
+    }
+
     /// Returns true if a datagram to the peer of an end is lost, since nobody is there. The error
     /// of the one before it comes first.
     pub(super) fn loses(&mut self, key: u64, name: &[u8]) -> Result<bool, Errno> {

@@ -375,7 +375,7 @@ impl<R> Hub<R> {
         let Some(key) = self.bound(SOCK_DGRAM, port) else { return };
         let takes = self.ends.get(&key).is_some_and(|end| match end.stage {
             Stage::Outside => end.peer_name == name,
-            Stage::Connected(_) => false,
+            Stage::Connected(_) | Stage::Absent => false,
             _ => true,
         });
         if takes && self.spend(key, Way::In, data.len()).is_ok() {

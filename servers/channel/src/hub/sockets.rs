@@ -323,8 +323,10 @@ impl<R> Hub<R> {
         if self.is_echo(other) {
             return Err(Errno::EPROTOTYPE);
         }
-        match self.end(other)?.stage {
+        let hearer = self.end(other)?;
+        match hearer.stage {
             Stage::Connected(peer) if peer != key => Err(Errno::EPERM),
+            Stage::Absent if !self.is_at(key, &hearer.peer_name) => Err(Errno::EPERM),
             _ => Ok(()),
         }
     }

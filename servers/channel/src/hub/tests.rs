@@ -247,10 +247,16 @@ fn a_datagram_of_the_internet_to_nobody_is_lost_and_that_is_told_later() {
     assert_eq!(send(&mut hub, one, b"x"), Err(Errno::ECONNREFUSED));
     assert_eq!(send(&mut hub, one, b"lost"), Ok(Some(4)));
     assert_eq!(hub.receive(one, wish(99, 1)).map(|_| ()), Err(Errno::ECONNREFUSED));
+    // It hears whoever comes there, and nobody else.
+    let stranger = hub.socket(SOCK_DGRAM, 0).unwrap();
+    hub.bind(stranger, &name(9), &name(9)).unwrap();
+    assert_eq!(send_with(&mut hub, stranger, (&name(7), b"x"), vec![]), Err(Errno::EPERM));
     // Somebody comes, goes, and comes again.
     for _ in 0..2 {
         let server = hub.socket(SOCK_DGRAM, 0).unwrap();
         hub.bind(server, &name(8), &name(8)).unwrap();
+        assert_eq!(send_with(&mut hub, server, (&name(7), b"first"), vec![]), Ok(Some(5)));
+        assert_eq!(hub.receive(one, wish(99, 1)).unwrap().unwrap().data, b"first");
         assert_eq!(send(&mut hub, one, b"hello"), Ok(Some(5)));
         assert_eq!(&hub.receive(server, wish(99, 1)).unwrap().unwrap().from[..], name(7));
         hub.close(server);

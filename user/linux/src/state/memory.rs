@@ -308,6 +308,7 @@ impl Memory {
         }
         self.locked.follow(start, end, to);
         self.growing.follow(start, end, to);
+        self.files.follow(start, end, to);
         Ok(())
     }
 

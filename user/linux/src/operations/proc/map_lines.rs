@@ -5,8 +5,9 @@ use crate::operations::paths::{file_status, path_walk};
 use crate::operations::proc::tree;
 use crate::operations::program_image::Placed;
 use crate::process::Process;
-use crate::state::memory::mapped_files::Opened;
+use crate::state::files::open_file::OpenFile;
 use crate::state::memory::mapped_part::Fill;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::rc::Rc;
 use alloc::string::String;
@@ -39,7 +40,9 @@ struct Named {
 
 /// Files that areas show, as far as they were asked for.
 struct Names {
-    files: Vec<(Rc<Opened>, Named)>,
+    /// Files by the directory and the path that each was opened by; `None`: where that is cannot
+    /// be told.
+    files: BTreeMap<(Option<*const OpenFile>, Vec<u8>), Option<Named>>,
     images: Vec<(Placed, Named)>,
 }
 
@@ -55,32 +58,18 @@ impl Names {
         });
         images.extend(program.map(|program| (program, named(process, &path))));
         images.extend(linker.zip(asked).map(|(linker, path)| (linker, named(process, &path))));
-        Names { files: Vec::new(), images }
+        Names { files: BTreeMap::new(), images }
     }
 
     /// Returns the file that is shown at an address, and the offset there.
-    fn at(&mut self, process: &mut Process, address: u64) -> Result<Option<(&Named, u64)>, Errno> {
+    fn at(&mut self, process: &mut Process, address: u64) -> Option<(&Named, u64)> {
         let Some((opened, offset)) = process.memory.files.at(address).map(|(opened, offset)| (opened.clone(), offset)) else {
-            return Ok(self.images.iter().find_map(|(image, named)| Some((named, image.offset(address)?))));
+            return self.images.iter().find_map(|(image, named)| Some((named, image.offset(address)?)));
         };
-        let known = self.files.iter().position(|(known, _)| is_same(known, &opened));
-        let number = match known {
-            Some(number) => number,
-            None => {
-                let path = tree::absolute(&opened)?;
-                let named = named(process, &path);
-                fallible::push(&mut self.files, (opened, named))?;
-                self.files.len() - 1
-            }
-        };
-        Ok(self.files.get(number).map(|(_, named)| (named, offset)))
+        let key = (opened.0.as_ref().map(Rc::as_ptr), opened.1.clone());
+        let found = self.files.entry(key).or_insert_with(|| tree::absolute(&opened).ok().map(|path| named(process, &path)));
+        found.as_ref().map(|named| (named, offset))
     }
-}
-
-/// Returns true if two mappings are of files that were opened by one path.
-fn is_same(one: &Opened, other: &Opened) -> bool {
-    let base = |opened: &Opened| opened.0.as_ref().map(Rc::as_ptr);
-    base(one) == base(other) && one.1 == other.1
 }
 
 /// Returns the image that begins at an address.
@@ -123,7 +112,7 @@ pub fn maps(process: &mut Process) -> Result<String, Errno> {
     for area in &areas {
         let may = |right: Rights, letter: char| if area.rights.contains(right) { letter } else { '-' };
         let rights = [may(Rights::READ, 'r'), may(Rights::WRITE, 'w'), may(Rights::EXECUTE, 'x'), if area.is_shared { 's' } else { 'p' }];
-        let shown = if area.label.is_empty() { names.at(process, area.start)? } else { None };
+        let shown = if area.label.is_empty() { names.at(process, area.start) } else { None };
         let (name, device, inode, offset) = shown.map_or((area.label, 0, 0, 0), |(named, offset)| (&named.path[..], named.device, named.inode, offset));
         all.try_reserve(LINE + name.len())?;
         let (major, minor) = (device >> 8 & 0xfff, device & 0xff | device >> 12 & 0xf_ff00);

@@ -42,6 +42,20 @@ impl MappedFiles {
         }
     }
 
+    /// Moves what a range shows to another place.
+    pub fn follow(&mut self, start: u64, end: u64, to: u64) {
+        let mut moved = Vec::new();
+        for (from, range) in self.0.range(..end).rev().take_while(|(_, range)| range.end > start) {
+            let first = start.max(*from);
+            moved.push((to + (first - start), to + (range.end.min(end) - start), range.offset + (first - from), range.opened.clone()));
+        }
+        self.forget(start, end);
+        for (start, end, offset, opened) in moved {
+            self.forget(start, end);
+            self.0.insert(start, Range { end, offset, opened });
+        }
+    }
+
     fn last_before(&self, end: u64) -> Option<(u64, &Range)> {
         self.0.range(..end).next_back().map(|(from, range)| (*from, range))
     }
@@ -69,6 +83,12 @@ mod tests {
         assert_eq!((at(0x1000), at(0x2fff)), (Some((&b"/a"[..], 0x100_0000)), Some((&b"/a"[..], 0x100_1fff))));
         assert_eq!((at(0x3010), at(0x4000)), (Some((&b"/b"[..], 0x10)), Some((&b"/a"[..], 0x100_3000))));
         assert_eq!((at(0x5fff), at(0x7000)), (Some((&b"/a"[..], 0x100_4fff)), Some((&b"/a"[..], 0x100_6000))));
+        let at = |files: &MappedFiles, address| files.at(address).map(|(opened, offset)| (opened.1.clone(), offset));
+        files.follow(0x2000, 0x5000, 0x10_0000);
+        assert_eq!([0x2000, 0x3000, 0x4fff].map(|address| at(&files, address)), [const { None }; 3]);
+        assert_eq!((at(&files, 0x1fff), at(&files, 0x5000)), (Some((b"/a".to_vec(), 0x100_0fff)), Some((b"/a".to_vec(), 0x100_4000))));
+        assert_eq!((at(&files, 0x10_0000), at(&files, 0x10_1000)), (Some((b"/a".to_vec(), 0x100_1000)), Some((b"/b".to_vec(), 0))));
+        assert_eq!((at(&files, 0x10_2fff), at(&files, 0x10_3000)), (Some((b"/a".to_vec(), 0x100_3fff)), None));
         files.forget(0, u64::MAX);
         assert!(files.0.is_empty());
     }
