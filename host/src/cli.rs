@@ -185,7 +185,7 @@ pub struct GuestArguments {
     #[arg(long)]
     pub bare: bool,
     /// Let all that runs take so much and no more: memory=SIZE, files=N that are open, storage=SIZE
-    /// of files' contents and names. May be given several times
+    /// of files' contents and names, processes=N with threads. May be given several times
     #[arg(long = "limit", value_name = "KIND=N", value_parser = crate::boot::limits::parse)]
     pub limits: Vec<String>,
     /// Start the program in the current directory of this machine, if the guest has it

@@ -81,7 +81,7 @@ impl Guest {
             Some(network) => stack.on_network(network.options()),
             None => stack,
         };
-        let stack = stack.within(&arguments.limits);
+        let stack = stack.within(&arguments.limits)?;
         let script = arguments.command.iter().find_map(|word| kernel_of_script(word));
         let has_machine = script.is_some() || arguments.command.iter().any(|word| word == "machine");
         if let Some(kind) = stack.needs_kernel {

@@ -45,7 +45,7 @@ pub struct Stack {
     /// Index of the program inside all monitors, if it is clear which that is.
     pub program: Option<usize>,
     /// Names of the tree's own programs in the stack, monitors and others.
-    own: Vec<String>,
+    pub(super) own: Vec<String>,
 }
 
 /// Scripts whose interpreters are scripts, at most.
@@ -57,7 +57,7 @@ const KERNEL_OPTION: &[u8] = b"--kernel";
 pub const SHARE_OPTIONS: [&[u8]; 2] = [b"--share", b"--root"];
 
 /// The monitor that makes processes.
-const WORLD: &str = "process";
+pub(super) const WORLD: &str = "process";
 /// Monitor that gives the programs within sockets of the internet.
 const NETWORK: &str = "network";
 

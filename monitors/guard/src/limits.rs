@@ -11,7 +11,7 @@ use nacre_abi::rights::REFERENCE_USE;
 use nacre_nest::Services;
 use nacre_nest::command::{lossy, number, size};
 use nacre_proto::flags::SERVICE_NETWORK;
-use nacre_proto::{Errno, channel, directory, parent};
+use nacre_proto::{Errno, channel, directory, parent, process};
 use nacre_sys::{OwnedReference, Reference};
 
 /// Amount that servers read as unbounded.
@@ -26,6 +26,8 @@ pub struct Limits {
     pub files: Option<u64>,
     /// Bytes of contents and names of files.
     pub storage: Option<u64>,
+    /// Processes and further threads at once.
+    pub processes: Option<u64>,
     /// Connections to the outside at once.
     pub connections: Option<u64>,
     /// Bytes that come from outside.
@@ -44,10 +46,11 @@ impl Limits {
             b"memory" => (&mut self.memory, size(value)),
             b"files" => (&mut self.files, number(value).filter(|count| *count > 0)),
             b"storage" => (&mut self.storage, size(value)),
+            b"processes" => (&mut self.processes, number(value).filter(|count| *count > 0)),
             b"connections" => (&mut self.connections, number(value).filter(|count| *count > 0)),
             b"bytes-in" => (&mut self.bytes_in, size(value)),
             b"bytes-out" => (&mut self.bytes_out, size(value)),
-            _ => return Err(format!("there is no limit of {}: there are memory, files, storage, connections, bytes-in and bytes-out", lossy(kind))),
+            _ => return Err(format!("there is no limit of {}: there are memory, files, storage, processes, connections, bytes-in and bytes-out", lossy(kind))),
         };
         let amount = amount.ok_or_else(|| format!("{} is no amount of {}", lossy(value), lossy(kind)))?;
         *place = Some(place.map_or(amount, |before| before.min(amount)));
@@ -62,6 +65,17 @@ impl Limits {
             return Err("memory cannot be limited below `process`; it can be around it: guard --limit memory=SIZE ... process PROGRAM".to_string());
         }
         services.limited(memory).map_err(|errno| format!("cannot limit memory: {errno}"))
+    }
+
+    /// Has the manager outside bound the processes and threads of the child. The guard is one of
+    /// those that the manager counts.
+    pub fn bind_processes(&self, services: &Services) -> Result<(), String> {
+        let Some(most) = self.processes else { return Ok(()) };
+        if !services.has_manager() {
+            // Processes are then made by a manager inside, or by nobody.
+            return Err("processes are limited where they are made: process guard --limit processes=N ..., or process --processes N --threads N PROGRAM".to_string());
+        }
+        process::bound(Reference::PARENT, most.saturating_add(1)).map(drop).map_err(|errno| format!("the process manager cannot limit processes: {errno}"))
     }
 
     /// Returns the port through which the child finds the network, if that is bounded.
@@ -134,7 +148,8 @@ mod tests {
         assert_eq!(limits(&["memory=64M", "files=100", "storage=4096"]), Ok(Limits { memory: Some(64 << 20), files: Some(100), storage: Some(4096), ..Limits::default() }));
         assert_eq!(limits(&["connections=3", "bytes-in=1M", "bytes-out=5"]), Ok(Limits { connections: Some(3), bytes_in: Some(1 << 20), bytes_out: Some(5), ..Limits::default() }));
         assert_eq!(limits(&["files=9", "files=7", "files=8"]).unwrap().files, Some(7));
-        for text in ["", "memory", "memory=", "memory=0", "memory=-1", "files=1K", "files=0", "storage=x", "processes=4", "=4", "connections=0", "connections=1K", "bytes-in=", "bytes=4"] {
+        assert_eq!(limits(&["processes=4", "processes=6"]).unwrap().processes, Some(4));
+        for text in ["", "memory", "memory=", "memory=0", "memory=-1", "files=1K", "files=0", "storage=x", "processes=0", "processes=4K", "=4", "connections=0", "connections=1K", "bytes-in=", "bytes=4"] {
             assert!(limits(&[text]).is_err(), "{text}");
         }
     }

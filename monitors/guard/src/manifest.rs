@@ -30,4 +30,4 @@ beyond what the program makes itself: console-control, terminals, process:outsid
 const LIMIT: &str = "\
 let PROGRAM, with all that it runs, take so much and no more:
 memory=SIZE, files=N that are open, storage=SIZE of contents and names of files (SIZE: with K, M or G),
-and over a network around it: connections=N, bytes-in=SIZE, bytes-out=SIZE";
+below `process` processes=N with threads, and over a network around it: connections=N, bytes-in=SIZE, bytes-out=SIZE";

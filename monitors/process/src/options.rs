@@ -19,18 +19,17 @@ pub struct Options<'a> {
 
 /// Reads a command line, without the name of this program.
 pub fn parse<'a>(mut words: &[&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
-    let mut limits = Limits { processes: 512, threads: 4096 };
+    let (mut processes, mut threads) = (None, None);
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut words)? {
         let count = number(value).filter(|count| (1..=MOST).contains(count)).ok_or(Stop::Value(name))? as usize;
-        if name == b"--processes" {
-            limits.processes = count;
-        } else {
-            limits.threads = count;
-        }
+        // Whoever puts a limit before those of a command line means it.
+        let limit: &mut Option<usize> = if name == b"--processes" { &mut processes } else { &mut threads };
+        *limit = Some(limit.map_or(count, |before| before.min(count)));
     }
     if words.is_empty() {
         return Err(Stop::NoProgram);
     }
+    let limits = Limits { processes: processes.unwrap_or(512), threads: threads.unwrap_or(4096) };
     Ok(Options { limits, command: words.to_vec() })
 }
 
@@ -43,6 +42,8 @@ mod tests {
         let words: [&[u8]; 5] = [b"--processes=7", b"--threads", b"9", b"sh", b"--threads"];
         let options = parse(&words).expect("options");
         assert_eq!(options, Options { limits: Limits { processes: 7, threads: 9 }, command: [&b"sh"[..], b"--threads"].to_vec() });
+        let twice: [&[u8]; 4] = [b"--processes=7", b"--processes=9", b"--processes=8", b"sh"];
+        assert_eq!(parse(&twice).expect("options").limits, Limits { processes: 7, threads: 4096 });
         assert_eq!(parse(&[b"--processes", b"0", b"sh"]), Err(Stop::Value(b"--processes")));
         assert_eq!(parse(&[b"--threads", b"9"]), Err(Stop::NoProgram));
     }

@@ -7,7 +7,7 @@ use nacre_nest::ChildPool;
 use nacre_proto::flags::{BEGIN_PROGRAM, SEGMENT_OBJECTS, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_CONTROL, SERVICE_FILES, SERVICE_MEMORY, SERVICE_NETWORK, SERVICE_OBJECTS, SERVICE_PROCESS};
 use nacre_proto::parent::{exit, find, keep, processors, report, stream};
 use nacre_proto::process::{
-    abandon, answer, answer_file, ask, ask_file, attach, begin, create, dispositions, domain, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, memory_set, name_set,
+    abandon, answer, answer_file, ask, ask_file, attach, begin, bound, create, dispositions, domain, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, memory_set, name_set,
     numbers, parents, prepare, priority, priority_set, processors_limit, released, renew, session_create, signal_take, stopped, stream_set, system_name_set, system_names, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, visit, wait,
 };
 use nacre_proto::server::Output;
@@ -424,6 +424,11 @@ impl process::Server for Manager {
     fn domain(&mut self, request: &mut Request<'_>) -> HandlerResult<domain::Output> {
         self.world.domain_create(request.word())?;
         domain::Output::default().now()
+    }
+
+    fn bound(&mut self, request: &mut Request<'_>, most: u64) -> HandlerResult<bound::Output> {
+        self.world.bound_create(request.word(), most)?;
+        bound::Output::default().now()
     }
 
     fn parents(&mut self, request: &mut Request<'_>) -> HandlerResult<parents::Output> {

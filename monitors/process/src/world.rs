@@ -12,6 +12,7 @@
 //! zombie, sends no signal and releases its number at once.
 
 mod change;
+mod bounds;
 mod domains;
 mod end;
 mod from_outside;
@@ -155,6 +156,8 @@ pub struct Process {
     pub threads: BTreeSet<u64>,
     /// Numbers of the domains that it is a member of, outermost first.
     domain: Vec<u64>,
+    /// Bounds that it counts for, outermost first.
+    bounds: Vec<bounds::Bound>,
     /// Number of the monitor that serves it, with whose end it ends; 0: none but this manager.
     server: u64,
     /// True once it has begun a process that it serves.
@@ -195,6 +198,8 @@ pub struct World {
     threads: usize,
     last_number: u64,
     last_domain: u64,
+    /// Number of the bound that was made last.
+    last_bound: u64,
 }
 
 impl World {
@@ -210,6 +215,7 @@ impl World {
             threads: 0,
             last_number: FIRST,
             last_domain: 0,
+            last_bound: 0,
         };
         world.processes.insert(FIRST, Process::new(0, (FIRST, FIRST), 0, Traits::USUAL));
         if let Some(device) = terminal {
@@ -261,10 +267,10 @@ impl World {
             return Err(Errno::EINVAL);
         }
         let (traits, family, name, command) = (of.traits, (of.group, of.session), of.name.clone(), of.command.clone());
-        let (domain, server) = (of.domain.clone(), of.server);
+        let (domain, bounds, server) = (of.domain.clone(), of.bounds.clone(), of.server);
         self.check_process(parent)?;
         let pid = self.fresh_number()?;
-        self.processes.insert(pid, Process { name, command, domain, server, ..Process::new(parent, family, exit_signal, traits) });
+        self.processes.insert(pid, Process { name, command, domain, bounds, server, ..Process::new(parent, family, exit_signal, traits) });
         Ok(pid)
     }
 
@@ -439,6 +445,7 @@ impl Process {
             command: Vec::new(),
             threads: BTreeSet::new(),
             domain: Vec::new(),
+            bounds: Vec::new(),
             server: 0,
             is_server: false,
             exit_signal,

@@ -97,6 +97,11 @@ crate::protocol! {
     /// outside has number 0 to them. Processes outside see members as before. Domains nest. Port:
     /// the port of the process concerned. `EAGAIN`: 16 deep.
     35 domain() -> ();
+    /// Limits how many processes and further threads there are at once of the process and all that
+    /// it makes from now on, those that have ended and were not waited for included. Who has as
+    /// many makes no more (`EAGAIN`). Bounds nest. Port: the port of the process concerned.
+    /// `EINVAL`: 0. `EAGAIN`: 16 deep.
+    36 bound(most: Number) -> ();
     /// Sets the name of the process. The words of its command may follow behind a zero, each with a
     /// final zero; the manager keeps their first 1,024 bytes.
     23 name_set(; bytes name: Text) -> ();

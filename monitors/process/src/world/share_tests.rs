@@ -126,6 +126,28 @@ fn domains_nest_and_hold_their_share() {
 }
 
 #[test]
+fn bounds_nest_and_bind_nobody_outside() {
+    let mut world = world();
+    let (outer, beside) = (child(&mut world, FIRST, true), child(&mut world, FIRST, true));
+    world.bound_create(outer, 5).unwrap();
+    let inner = child(&mut world, outer, true);
+    world.bound_create(inner, 3).unwrap();
+    let ended = child(&mut world, inner, true);
+    let thread = world.thread_create(inner).unwrap();
+    assert_eq!([world.create(inner, 0), world.thread_create(inner), world.thread_create(ended)], [Err(Errno::EAGAIN); 3]);
+    world.exit(ended, 0);
+    assert_eq!(world.create(inner, 0), Err(Errno::EAGAIN), "it has not been waited for");
+    let last = child(&mut world, outer, true);
+    assert_eq!(world.create(outer, 0), Err(Errno::EAGAIN));
+    world.thread_end(inner, thread).unwrap();
+    assert_eq!(world.create(inner, 0).map(drop), Ok(()));
+    assert_eq!([world.create(outer, 0), world.create(last, 0)], [Err(Errno::EAGAIN); 2]);
+    assert!(world.create(beside, 0).is_ok() && world.create(FIRST, 0).is_ok());
+    assert_eq!(world.bound_create(beside, 0), Err(Errno::EINVAL));
+    assert_eq!(core::iter::from_fn(|| world.bound_create(last, 9).ok()).count(), 15, "sixteen deep");
+}
+
+#[test]
 fn an_asker_is_what_the_world_knows_of_it() {
     let mut world = world();
     let pid = child(&mut world, FIRST, false);

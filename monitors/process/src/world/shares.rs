@@ -15,7 +15,7 @@ const KEPT_FOR_FIRST: usize = 40;
 
 impl Process {
     /// Threads of the process, the first included.
-    fn thread_count(&self) -> usize {
+    pub(super) fn thread_count(&self) -> usize {
         1 + self.threads.len()
     }
 }
@@ -29,7 +29,7 @@ impl World {
             _ => self.limits.processes / KEPT_FROM_USERS,
         };
         let free = self.limits.processes.saturating_sub(self.processes.len());
-        let has_room = free > kept && self.free_threads() > 0 && self.fresh_children(maker).len() < MAX_FRESH;
+        let has_room = free > kept && self.free_threads() > 0 && self.fresh_children(maker).len() < MAX_FRESH && self.bounds_have_room(maker);
         if has_room && self.domains_may_grow(maker, free, |_| 1) { self.check_user(maker) } else { Err(Errno::EAGAIN) }
     }
 
@@ -37,7 +37,7 @@ impl World {
     /// make processes.
     pub(super) fn check_thread(&self, pid: u64) -> Result<(), Errno> {
         let free = self.free_threads();
-        let has_room = free > self.limits.threads / KEPT_FROM_USERS && self.process(pid)?.threads.len() < free;
+        let has_room = free > self.limits.threads / KEPT_FROM_USERS && self.process(pid)?.threads.len() < free && self.bounds_have_room(pid);
         if has_room && self.domains_may_grow(pid, free, Process::thread_count) { self.check_user(pid) } else { Err(Errno::EAGAIN) }
     }
 
