@@ -246,7 +246,7 @@ mod tests {
     fn accounts_take_turns() {
         let mut chores = Chores::default();
         let destroy = |chores: &mut Chores, account: u64, number: u64| {
-            let Some(window) = Window::new(0x1000_0000_0000, 0x1000) else { return };
+            let Some(window) = Window::new(nacre_sys::window::WINDOWS.start, 0x1000) else { return };
             chores.add(Key::from_word(account), Chore::TakeBack(window.into(), (Key::from_word(number), 0), None));
         };
         for number in 0..3 {

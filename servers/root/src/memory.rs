@@ -20,7 +20,7 @@ use nacre_sys::lock::Lock;
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, OwnedRegion, Reference, Region, Space, Status, Window, memory, slots};
 
 /// Address at which physical offset 0 would be mapped.
-pub const LINE: u64 = 0x1000_0000_0000;
+pub const LINE: u64 = nacre_sys::window::WINDOWS.start;
 /// Address of the heap's parts, which are mapped one behind the other.
 const HEAP: u64 = 0x2000_0000_0000;
 /// Memory that clients cannot have: a 64th of all, within these bounds.

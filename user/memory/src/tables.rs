@@ -21,7 +21,7 @@ use nacre_proto::{Errno, dataspace, file, memory, segment};
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, OwnedRegion, Port, Reference, Region, Space, Status, EmptySlot, Window};
 
 /// Address of the pages in both spaces.
-const BASE: u64 = 0x1000_0000_0000;
+const BASE: u64 = nacre_sys::window::WINDOWS.start;
 /// Number of pages of both spaces.
 pub const PAGES: u64 = 1 << 30;
 /// Pages that are donated for a space that only composes.

@@ -8,8 +8,9 @@ use nacre_abi::environment::{BOOT_IMAGE, FOREIGN_LIBRARY};
 use crate::{Span, SpanMut, foreign_copy, memory};
 
 /// Addresses at which windows may lie. They never hold the program's own code, data, heap or
-/// stacks.
-pub const WINDOWS: Range<u64> = 0x1000_0000_0000..0x2000_0000_0000;
+/// stacks. They begin behind what AddressSanitizer keeps for itself in the programs that are built
+/// with it (up to 0x1000_8000_0000).
+pub const WINDOWS: Range<u64> = 0x1100_0000_0000..0x2000_0000_0000;
 /// Boot image and boot information, which root can read.
 const BOOT: Range<u64> = BOOT_IMAGE..FOREIGN_LIBRARY;
 
