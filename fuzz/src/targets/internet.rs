@@ -73,7 +73,7 @@ fn name(choices: &mut Bytes<'_>) -> Vec<u8> {
     if choices.byte() % 8 == 0 {
         return choices.some().to_vec();
     }
-    let address = choices.of(&[PEER, OWN, InternetName::ANY, InternetName::LOOPBACK]);
+    let address = choices.of(&[PEER.into(), OWN.into(), InternetName::ANY, InternetName::LOOPBACK]);
     let port = choices.of(&[80, 53, 40_000, 40_001]);
     InternetName { version: choices.of(&[INTERNET, INTERNET, b'j', b'k']), kind: choices.of(&[1, 2, 1, 2, 1, 2, ECHO, MESSAGES]), address, port }.bytes()
 }
@@ -103,7 +103,7 @@ fn use_socket(hub: &mut Hub<()>, ends: &mut Vec<u64>, choices: &mut Bytes<'_>) {
 /// Resolvers that say what they like to a guarded program, which asks what it likes. Nobody is
 /// believed who was not asked.
 pub fn names(bytes: &[u8]) {
-    let from = InternetName { version: INTERNET, kind: SOCK_DGRAM as u8, address: [10, 0, 2, 3], port: 53 }.bytes();
+    let from = InternetName { version: INTERNET, kind: SOCK_DGRAM as u8, address: [10, 0, 2, 3].into(), port: 53 }.bytes();
     let mut names = Names::default();
     names.set_resolvers("nameserver 10.0.2.3");
     names.set_wire(Some((OWN, 24)));
@@ -131,12 +131,16 @@ pub fn internet(bytes: &[u8]) {
     frames(bytes).for_each(|frame| assert!(frame.is_none_or(|frame| frame.len() <= bytes.len())));
     let service = Subject { name: NETWORK.to_vec(), kind: Kind::Service, is_strange: false };
     let _ = network::subject(&service, nacre_proto::channel::bind::LABEL, &[3; 6], bytes);
-    let _ = network::alias(&service, nacre_proto::channel::send::LABEL, &[3; 6], bytes, Some(OWN));
+    let _ = network::alias(&service, nacre_proto::channel::send::LABEL, &[3; 6], bytes, &[OWN.into()]);
     let mut choices = Bytes(bytes);
     let mut hub: Hub<()> = Hub::default();
     let way = Interface { address: OWN, prefix: 24, gateway: Some(PEER), card: [2, 0, 0, 0, 0, 1], packet: 1500 };
     hub.set_interface(way);
     let mut stack = Stack::new(&way, MOST, 1, 0);
+    if choices.byte() % 4 == 0 {
+        // Routers are what the wire says, too.
+        stack = stack.asking_6(0);
+    }
     let (mut ends, mut now) = (Vec::new(), 0u64);
     while !choices.is_over() {
         match choices.below(4) {

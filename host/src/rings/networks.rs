@@ -2,7 +2,7 @@
 //! from them, with monitors between.
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -41,13 +41,26 @@ const PINGS: [(&str, &str); 2] = [
     ("guard --allow console --allow memory --allow clock --allow report --allow read --allow write --allow connect~icmp~10.0.2.2 --allow connect~icmp~127.0.0.1 --allow listen~raw~icmp process", "machines answer echoes as far as a guard's rules let them be asked"),
 ];
 
+/// Stacks that ask routers for an address of version 6.
+const STACKS_6: [&str; 2] = ["network --version-6 process", "network --version-6 guard --allow console --allow memory --allow clock --allow report --allow read --allow write --allow connect~tcp~[fec0::2]:* process"];
+
+/// This machine, as it is known here, and as guests know it.
+const HERE: (IpAddr, &str) = (IpAddr::V4(Ipv4Addr::LOCALHOST), "10.0.2.2");
+const HERE_6: (IpAddr, &str) = (IpAddr::V6(Ipv6Addr::LOCALHOST), "[fec0::2]");
+
 /// Runs all cases.
 pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
     let mut tally = TestCounts::default();
     for (stack, cpus) in STACKS {
         let name = format!("a network card: a guest fetches a file [under {stack}, cpus {cpus}]");
         if name.contains(filter) {
-            tally.note(&name, fetches(products, stack, cpus)?.as_deref());
+            tally.note(&name, fetches(products, stack, cpus, HERE)?.as_deref());
+        }
+    }
+    for stack in STACKS_6 {
+        let name = format!("a network card: a guest fetches a file by version 6 [under {stack}]");
+        if name.contains(filter) {
+            tally.note(&name, fetches(products, stack, 1, HERE_6)?.as_deref());
         }
     }
     for cpus in [1, 2] {
@@ -146,16 +159,16 @@ pub fn answer(stream: &mut TcpStream, size: usize) -> std::io::Result<()> {
     stream.write_all(&bytes(size))
 }
 
-fn fetches(products: &Products, stack: &str, cpus: u32) -> Outcome<Option<String>> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context(Class::Internal, || "cannot open a port".to_string())?;
+fn fetches(products: &Products, stack: &str, cpus: u32, (here, known): (IpAddr, &str)) -> Outcome<Option<String>> {
+    let listener = TcpListener::bind((here, 0)).context(Class::Internal, || "cannot open a port".to_string())?;
     let port = listener.local_addr().context(Class::Internal, || "a port has no number".to_string())?.port();
-    let script = format!("wget -q -O /tmp/got http://10.0.2.2:{port}/file && wc -c </tmp/got && {SUM}");
+    let script = format!("wget -q -O /tmp/got http://{known}:{port}/file && wc -c </tmp/got && {SUM}");
     let network = NetworkArguments { net: Some(Kind::User), ..NetworkArguments::default() };
     let captured = std::thread::scope(|scope| {
         scope.spawn(|| listener.accept().and_then(|(mut stream, _)| answer(&mut stream, SIZE)));
         let captured = guest(products, stack, &script, (cpus, &network));
         // Whoever still waits for a guest that never came is let go.
-        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, port));
+        let _ = TcpStream::connect((here, port));
         captured
     })?;
     let sum = sum(SIZE);

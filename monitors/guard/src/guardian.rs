@@ -60,8 +60,8 @@ pub struct Guardian {
     pub made: Lock<Made>,
     /// The child's own processes.
     pub processes: Lock<Processes>,
-    /// Address of the machine outside, if there is a network.
-    pub own_address: Lock<Option<[u8; 4]>>,
+    /// Addresses of the machine outside, if there is a network.
+    pub own_addresses: Lock<Vec<nacre_proto::channel::Address>>,
     /// The call that was denied last.
     pub denied: Lock<Option<Denied>>,
     /// Names of the child's processes that became other programs, by the numbers of the ports of
@@ -215,8 +215,8 @@ impl Guardian {
             Some(reached) => Some(reached),
             None => self.reached(subject, letter.label, &letter.words, !bytes.is_empty()).map(<[u8]>::to_vec),
         };
-        let own = *self.own_address.lock();
-        let alias = network::alias(subject, letter.label, &letter.words, &bytes, own);
+        let own = self.own_addresses.lock().clone();
+        let alias = network::alias(subject, letter.label, &letter.words, &bytes, &own);
         let given = letter.references().first().copied().zip(letter.tags().first().and_then(Option::as_ref));
         let mut words = letter.words;
         let mut asking = Asking { operation, words: &mut words, bytes, subject, reached, alias, original: letter.original, given };

@@ -6,7 +6,7 @@ use crate::policy::Decision;
 use crate::subject::{NETWORK, Tag};
 use alloc::vec::Vec;
 use nacre_nest::interpose::{InterposedReply, InterposedRequest};
-use nacre_proto::channel;
+use nacre_proto::channel::{self, Address};
 use nacre_proto::flags::MSG_MORE;
 use nacre_sys::Reference;
 
@@ -50,7 +50,8 @@ impl Guardian {
     pub(crate) fn know_network(&self, service: Reference) {
         let card = channel::interface(service).ok();
         let own = card.as_ref().and_then(|card| card.address.to_le_bytes().first_chunk().copied());
-        *self.own_address.lock() = own;
+        let own_6 = channel::interface_6(service).ok().map(|card| (u128::from(card.high) << 64 | u128::from(card.low)).to_be_bytes());
+        *self.own_addresses.lock() = own.map(Address::Four).into_iter().chain(own_6.map(Address::Six)).collect();
         self.machines.lock().set_wire(own.zip(card.map(|card| card.prefix.min(32) as u8)));
     }
 }

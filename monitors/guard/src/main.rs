@@ -106,7 +106,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     policy.charges_files = charge.is_some();
     let network = limits.network()?;
     limits.bind_processes(&services)?;
-    let guardian = Guardian { machines: Lock::new(machines), clock, policy, charge, network, audit: audit(options, &services, arguments)?, name: stage::name(options.command), made: Lock::default(), processes: Lock::default(), own_address: Lock::default(), denied: Lock::default(), names: Lock::default(), refused: Default::default() };
+    let guardian = Guardian { machines: Lock::new(machines), clock, policy, charge, network, audit: audit(options, &services, arguments)?, name: stage::name(options.command), made: Lock::default(), processes: Lock::default(), own_addresses: Lock::default(), denied: Lock::default(), names: Lock::default(), refused: Default::default() };
     let pool = if limits.memory.is_some() { Services::own_pool } else { Services::pool_for_child };
     stage::run_with(guardian, tag(PARENT, Kind::Parent), limits.services(services)?, pool, options.command, arguments)
 }

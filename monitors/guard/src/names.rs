@@ -84,7 +84,8 @@ impl Names {
         let Some(named) = bytes.get(signature..).filter(|_| is_whole) else { return };
         let Some((name, data)) = named.split_at_checked(InternetName::SIZE) else { return };
         let from = InternetName::read(name).filter(|name| u64::from(name.kind) == SOCK_DGRAM && name.port == PORT);
-        if from.is_none_or(|from| !self.resolvers.contains(&from.address) || self.wire.is_some_and(|(own, _)| own == from.address)) || data.len() as u64 != count {
+        let from = from.and_then(|from| from.address.four());
+        if from.is_none_or(|from| !self.resolvers.contains(&from) || self.wire.is_some_and(|(own, _)| own == from)) || data.len() as u64 != count {
             return;
         }
         let Some(answer) = dns::decode(data) else { return };
@@ -159,7 +160,7 @@ mod tests {
 
     /// A reply with a datagram from this address and port, of `total` bytes.
     fn hear(names: &mut Names, (address, port): ([u8; 4], u16), data: &[u8], total: usize) {
-        let from = InternetName { version: INTERNET, kind: 2, address, port }.bytes();
+        let from = InternetName { version: INTERNET, kind: 2, address: address.into(), port }.bytes();
         names.hears(0, &[data.len() as u64, 8, total as u64, 0, 0, 0], &[&from[..], data].concat(), 0);
     }
 

@@ -1,11 +1,12 @@
 //! Addresses of the internet as subjects of rules: `tcp 10.0.2.2:80`, `udp :53`, `icmp 10.0.2.2`;
-//! any address is written as none.
+//! `tcp [fec0::2]:80`; any address is written as none.
 
 use crate::reach::names_terminal;
 use crate::subject::{Kind, NETWORK, NETWORK_OUTSIDE, Subject};
 use alloc::format;
 use alloc::vec::Vec;
-use nacre_proto::channel::{InternetName, MESSAGES, bind, connect, fifo, send, sockets};
+use core::net::Ipv6Addr;
+use nacre_proto::channel::{Address, InternetName, MESSAGES, bind, connect, fifo, send, sockets};
 use nacre_proto::flags::SOCK_STREAM;
 
 /// Subject of a socket that hears all messages of ICMP.
@@ -18,9 +19,10 @@ fn shown(name: InternetName) -> Vec<u8> {
     let protocol = if u64::from(kind) == SOCK_STREAM { "tcp" } else { "udp" };
     match address {
         InternetName::ANY if name.is_icmp() => "icmp :".into(),
-        [a, b, c, d] if name.is_icmp() => format!("icmp {a}.{b}.{c}.{d}"),
+        Address::Four([a, b, c, d]) if name.is_icmp() => format!("icmp {a}.{b}.{c}.{d}"),
         InternetName::ANY => format!("{protocol} :{port}"),
-        [a, b, c, d] => format!("{protocol} {a}.{b}.{c}.{d}:{port}"),
+        Address::Four([a, b, c, d]) => format!("{protocol} {a}.{b}.{c}.{d}:{port}"),
+        Address::Six(address) => format!("{protocol} [{}]:{port}", Ipv6Addr::from(address)),
     }
     .into_bytes()
 }
@@ -74,10 +76,10 @@ pub fn subject(object: &Subject, label: u32, words: &[u64; 6], bytes: &[u8]) -> 
 }
 
 /// The address of the machine for itself, by which a request reaches what it also reaches by the
-/// address that it names. `own` is the machine's address outside.
-pub fn alias(object: &Subject, label: u32, words: &[u64; 6], bytes: &[u8], own: Option<[u8; 4]>) -> Option<Vec<u8>> {
+/// address that it names. `own` are the machine's addresses outside.
+pub fn alias(object: &Subject, label: u32, words: &[u64; 6], bytes: &[u8], own: &[Address]) -> Option<Vec<u8>> {
     let name = receiver(label, words, bytes).filter(|_| object.name == NETWORK)?;
-    let name = InternetName::read(name).filter(|name| name.is_of_machine() || Some(name.address) == own)?;
+    let name = InternetName::read(name).filter(|name| name.is_of_machine() || own.contains(&name.address))?;
     Some(shown(InternetName { address: InternetName::LOOPBACK, ..name }))
 }
 
@@ -85,15 +87,18 @@ pub fn alias(object: &Subject, label: u32, words: &[u64; 6], bytes: &[u8], own: 
 mod tests {
     use super::*;
     use crate::policy::Policy;
-    use nacre_proto::channel::{ECHO, INTERNET, listen, socket, terminal_facts};
+    use nacre_proto::channel::{ECHO, INTERNET, INTERNET_6, listen, socket, terminal_facts};
     use nacre_proto::client::words;
     use nacre_proto::file;
 
     /// Address of the machine outside.
     const OWN: [u8; 4] = [10, 0, 2, 15];
+    const OWN_6: [u8; 16] = [0xfe, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 15];
 
-    fn name(kind: u8, address: [u8; 4], port: u16) -> Vec<u8> {
-        InternetName { version: INTERNET, kind, address, port }.bytes()
+    fn name(kind: u8, address: impl Into<Address>, port: u16) -> Vec<u8> {
+        let address = address.into();
+        let version = if address.four().is_some() { INTERNET } else { INTERNET_6 };
+        InternetName { version, kind, address, port }.bytes()
     }
 
     fn network(kind: Kind) -> Subject {
@@ -111,7 +116,7 @@ mod tests {
             policy.add(way == "allow", rule).unwrap();
         }
         let subject = subject(label, &words(some), bytes).into_iter();
-        let alias = alias(&network(Kind::Plain), label, &words(some), bytes, Some(OWN));
+        let alias = alias(&network(Kind::Plain), label, &words(some), bytes, &[OWN.into(), OWN_6.into()]);
         subject.chain(alias).all(|subject| policy.decide(label, &subject).allowed)
     }
 
@@ -144,7 +149,7 @@ mod tests {
         let rules = ["allow connect tcp 10.0.2.2:80"];
         assert!(allows(&rules, connect::LABEL, [0; 2], &host) && !allows(&rules, connect::LABEL, [0; 2], &other));
         assert!(allows(&rules, socket::LABEL, [0; 2], &[]) && allows(&rules, file::read::LABEL, [0; 2], &[]));
-        let own = |kind, address, port| [name(kind, InternetName::LOOPBACK, port), name(kind, address, port)].concat();
+        let own = |kind, address: Address, port| [name(kind, InternetName::LOOPBACK, port), name(kind, address, port)].concat();
         assert!([1, 2].iter().all(|kind| allows(&rules, bind::LABEL, [8, 0], &own(*kind, InternetName::LOOPBACK, 40_000))));
         assert!(!allows(&rules, bind::LABEL, [8, 0], &own(1, InternetName::ANY, 8080)), "a port that others reach");
         assert!(allows(&rules, bind::LABEL, [8, 0], &own(2, InternetName::ANY, 40_000)) && !allows(&rules, bind::LABEL, [8, 0], &own(2, InternetName::ANY, 53)));
@@ -153,6 +158,21 @@ mod tests {
         assert!(allows(&rules, listen::LABEL, [0; 2], &[]) && !allows(&rules, connect::LABEL, [0; 2], &host));
         let rules = ["allow connect", "deny connect tcp 10.0.2.2:*"];
         assert!(!allows(&rules, connect::LABEL, [0; 2], &host) && allows(&rules, connect::LABEL, [0; 2], &other));
+    }
+
+    #[test]
+    fn addresses_of_version_6_stand_in_brackets() {
+        let address = |last| -> [u8; 16] { [0xfe, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last] };
+        let (host, other) = (name(1, address(2), 80), name(1, address(3), 80));
+        assert_eq!(subject(connect::LABEL, &[0; 6], &host).as_deref(), Some(&b"tcp [fec0::2]:80"[..]));
+        let rules = ["allow connect tcp [fec0::2]:80"];
+        assert!(allows(&rules, connect::LABEL, [0; 2], &host) && !allows(&rules, connect::LABEL, [0; 2], &other));
+        // An address has one name.
+        for strange in [[0; 16], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 2, 2]] {
+            assert_eq!(subject(connect::LABEL, &[0; 6], &name(1, strange, 80)).as_deref(), Some(STRANGE));
+        }
+        let wrong = [&[INTERNET, 1][..], &address(2), &[0, 80]].concat();
+        assert_eq!(subject(connect::LABEL, &[0; 6], &wrong).as_deref(), Some(STRANGE), "it is of version 4");
     }
 
     #[test]
@@ -171,9 +191,13 @@ mod tests {
     #[test]
     fn the_machine_has_several_addresses_and_is_one() {
         let rules = ["allow connect", "deny connect tcp 127.0.0.1:*", "deny connect udp 127.0.0.1:53"];
-        for address in [InternetName::LOOPBACK, InternetName::ANY, [127, 8, 8, 8], OWN] {
+        for address in [InternetName::LOOPBACK, InternetName::ANY, Address::Four([127, 8, 8, 8]), OWN.into(), OWN_6.into()] {
             assert!(!allows(&rules, connect::LABEL, [0; 2], &name(1, address, 80)), "{address:?}");
-            assert!(!allows(&rules, send::LABEL, [0, 8], &name(2, address, 53)) && allows(&rules, send::LABEL, [0, 8], &name(2, address, 54)), "{address:?}");
+            let sends = |port| {
+                let to = name(2, address, port);
+                allows(&rules, send::LABEL, [0, to.len() as u64], &to)
+            };
+            assert!(!sends(53) && sends(54), "{address:?}");
         }
         assert!(allows(&rules, connect::LABEL, [0; 2], &name(1, [10, 0, 2, 2], 80)), "the host is another machine");
         let rules = ["allow connect tcp 10.0.2.15:*"];

@@ -16,6 +16,9 @@ use nacre_sys::{OwnedReference, Reference};
 const FIRST_PORT: u16 = 32768;
 const PORTS: u16 = 28232;
 const TRIES: u16 = 64;
+/// Any address, and the one of a machine for itself.
+const ANY: [u8; 4] = [0; 4];
+const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
 /// Bits of the port for sockets; several sockets share one.
 pub const BITS: u32 = 61;
 /// Events that are asked for.
@@ -75,7 +78,7 @@ impl Sockets {
     fn outer(&self, (address, port): Address) -> Option<Address> {
         match address {
             _ if self.has_outside => Some((address, port)),
-            GATEWAY => Some((InternetName::LOOPBACK, port)),
+            GATEWAY => Some((LOOPBACK, port)),
             _ => None,
         }
     }
@@ -86,8 +89,8 @@ impl Sockets {
         for _ in 0..TRIES {
             self.next_port = (self.next_port + 1) % PORTS;
             let port = FIRST_PORT + self.next_port;
-            let name = |address| InternetName { version: INTERNET, kind: kind as u8, address, port }.bytes();
-            let key = name(InternetName::LOOPBACK);
+            let name = |address: [u8; 4]| InternetName { version: INTERNET, kind: kind as u8, address: address.into(), port }.bytes();
+            let key = name(LOOPBACK);
             match channel::bind(end.handle(), key.len() as u64, &[&key[..], &name(address)].concat()[..]) {
                 Err(Errno::EADDRINUSE) => {}
                 Err(errno) => return Err(errno),
@@ -116,7 +119,7 @@ impl Sockets {
     /// nobody.
     fn ask(&self, end: Reference, to: Address) -> Result<(), Errno> {
         let connect = |version| {
-            let name = InternetName { version, kind: SOCK_STREAM as u8, address: to.0, port: to.1 };
+            let name = InternetName { version, kind: SOCK_STREAM as u8, address: to.0.into(), port: to.1 };
             match channel::connect(end, 0, 0, 0, &name.bytes()[..]) {
                 Ok(_) | Err(Errno::EINPROGRESS) => Ok(()),
                 Err(errno) => Err(errno),
@@ -167,7 +170,7 @@ impl Sockets {
 impl Outside for Sockets {
     fn connect(&mut self, to: Address) -> Result<u32, Gone> {
         let to = self.outer(to).ok_or(Gone)?;
-        let number = self.make(SOCK_STREAM, InternetName::LOOPBACK).map_err(|_| Gone)?;
+        let number = self.make(SOCK_STREAM, LOOPBACK).map_err(|_| Gone)?;
         let asked = self.end(number).and_then(|end| self.ask(end, to).map_err(|_| Gone));
         if asked.is_err() {
             self.close(number);
@@ -219,12 +222,12 @@ impl Outside for Sockets {
     }
 
     fn open(&mut self) -> Result<u32, Gone> {
-        self.make(SOCK_DGRAM, InternetName::ANY).map_err(|_| Gone)
+        self.make(SOCK_DGRAM, ANY).map_err(|_| Gone)
     }
 
     fn send_to(&mut self, socket: u32, to: Address, bytes: &[u8]) {
         let (Some(to), Ok(end)) = (self.outer(to), self.end(socket)) else { return };
-        let name = InternetName { version: INTERNET, kind: SOCK_DGRAM as u8, address: to.0, port: to.1 }.bytes();
+        let name = InternetName { version: INTERNET, kind: SOCK_DGRAM as u8, address: to.0.into(), port: to.1 }.bytes();
         let outgoing = Outgoing { flags: MSG_DONTWAIT, name_size: name.len(), ..Outgoing::default() };
         // One that is refused is lost.
         let _ = channel::send_with(end, outgoing, &[&name[..], bytes].concat()[..], &[]);
@@ -245,7 +248,7 @@ impl Outside for Sockets {
         // A longer one was cut off, and is lost.
         let size = usize::try_from(reply.total).unwrap_or(usize::MAX).max(count);
         // A sender beside the machine has any address, or that of the environment for itself.
-        let address = if from.is_of_machine() { GATEWAY } else { from.address };
+        let address = if from.is_of_machine() { GATEWAY } else { from.address.four()? };
         Some(((address, from.port), size))
     }
 

@@ -152,6 +152,7 @@ fn start_server(options: &Options<'_>, arguments: &Arguments) -> Result<OwnedRef
     let [a, b, c, d, e, f, g, h, ..] = search::random(arguments, 1);
     let stack = Stack::new(&interface, options.connections, u64::from_le_bytes([a, b, c, d, e, f, g, h]), clock.now());
     let stack = if options.is_fixed { stack } else { stack.asking(clock.now()) };
+    let stack = if options.asks_6 { stack.asking_6(clock.now()) } else { stack };
     service.hub().set_interface(interface);
     if let Ok(memory) = parent::find(Reference::PARENT, SERVICE_MEMORY) {
         service.set_memory(memory.found);

@@ -10,6 +10,7 @@ pub const MANIFEST: Manifest = Manifest {
     options: &[
         Choice::new("--address", Value::Text("A.B.C.D/N"), "address of the machine, and leading bits that all on the wire have alike (as the wire gives it by DHCP, or 10.0.2.15/24 if nobody does so within a quarter of a second)"),
         Choice::new("--gateway", Value::Text("A.B.C.D"), "address of whoever reaches all others, or none (as the wire gives it, or 10.0.2.2)"),
+        Choice::new("--version-6", Value::None, "ask routers on the wire for an address of version 6; no socket reaches outside by that version without it"),
         Choice::new("--connections", Value::Text("N"), "number of TCP connections at once, each with 128 KiB of memory (256)"),
     ],
     notes: "\

@@ -1,5 +1,5 @@
-//! The command line: `network [--address A.B.C.D/N] [--gateway A.B.C.D] [--connections N] PROGRAM
-//! [ARGUMENTS]`.
+//! The command line: `network [--address A.B.C.D/N] [--gateway A.B.C.D] [--version-6]
+//! [--connections N] PROGRAM [ARGUMENTS]`.
 
 use crate::manifest::MANIFEST;
 use alloc::vec::Vec;
@@ -19,6 +19,8 @@ pub struct Options<'a> {
     pub is_fixed: bool,
     /// Address of whoever reaches all others.
     pub gateway: Option<[u8; 4]>,
+    /// Set if routers are asked for an address of version 6.
+    pub asks_6: bool,
     /// Connections at once.
     pub connections: usize,
     /// The program and its arguments; at least one.
@@ -44,12 +46,13 @@ fn own_address(text: &[u8]) -> Option<([u8; 4], u8)> {
 
 /// Reads a command line, without the name of this program.
 pub fn parse<'a>(words: &[&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
-    let mut options = Options { address: [10, 0, 2, 15], prefix: 24, is_fixed: false, gateway: Some([10, 0, 2, 2]), connections: 256, command: Vec::new() };
+    let mut options = Options { address: [10, 0, 2, 15], prefix: 24, is_fixed: false, gateway: Some([10, 0, 2, 2]), asks_6: false, connections: 256, command: Vec::new() };
     let mut words = words;
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut words)? {
         let wrong = Stop::Value(name);
         match name {
             b"--address" => (options.address, options.prefix, options.is_fixed) = own_address(value).map(|(own, prefix)| (own, prefix, true)).ok_or(wrong)?,
+            b"--version-6" => options.asks_6 = true,
             b"--gateway" if value == b"none" => options.gateway = None,
             b"--gateway" => options.gateway = Some(address(value).ok_or(wrong)?),
             _ => options.connections = number(value).filter(|count| (1..=MAX_CONNECTIONS).contains(count)).ok_or(wrong)? as usize,
@@ -71,7 +74,7 @@ mod tests {
     fn options_stand_before_the_program() {
         let options = read(&["--address", "192.168.7.1/16", "--gateway=none", "--connections", "8", "sh", "--address"]).expect("options");
         let command = [&b"sh"[..], b"--address"].to_vec();
-        assert_eq!(options, Options { address: [192, 168, 7, 1], prefix: 16, is_fixed: true, gateway: None, connections: 8, command });
+        assert_eq!(options, Options { address: [192, 168, 7, 1], prefix: 16, is_fixed: true, gateway: None, asks_6: false, connections: 8, command });
         assert_eq!(read(&["sh"]).map(|options| (options.address, options.gateway)), Ok(([10, 0, 2, 15], Some([10, 0, 2, 2]))));
     }
 

@@ -6,7 +6,8 @@ use alloc::vec;
 use nacre_channel::hub::Hub;
 use nacre_channel::hub::outside::Datagram;
 use smoltcp::iface::{SocketHandle, SocketSet};
-use smoltcp::socket::udp::{PacketBuffer, PacketMetadata, Socket};
+use smoltcp::socket::udp::{PacketBuffer, PacketMetadata, Socket, UdpMetadata};
+use smoltcp::wire::IpAddress;
 
 /// Number of datagrams that wait in each direction at a port, and the bytes for them.
 const MAX_WAITING: usize = 32;
@@ -75,11 +76,12 @@ impl Datagrams {
         }
     }
 
-    /// Sends a datagram. One for which there is no room is lost, as on a wire.
-    pub fn send(&mut self, sockets: &mut SocketSet<'static>, datagram: &Datagram) {
+    /// Sends a datagram from this address of the machine. One for which there is no room is lost, as on a wire.
+    pub fn send(&mut self, sockets: &mut SocketSet<'static>, own: Option<IpAddress>, datagram: &Datagram) {
         self.expect(sockets, datagram.from);
         if let Some(port) = self.ports.get(&datagram.from) {
-            let _ = sockets.get_mut::<Socket<'_>>(port.handle).send_slice(&datagram.data, endpoint(datagram.to));
+            let to = UdpMetadata { local_address: own, ..endpoint(datagram.to).into() };
+            let _ = sockets.get_mut::<Socket<'_>>(port.handle).send_slice(&datagram.data, to);
         }
     }
 

@@ -9,6 +9,7 @@ mod card;
 mod datagrams;
 mod lane;
 mod lease;
+mod router;
 mod messages;
 mod stack;
 mod streams;

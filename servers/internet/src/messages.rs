@@ -38,7 +38,7 @@ impl Messages {
     /// Sends a message. One for which there is no room is lost, as on a wire.
     pub fn send(&mut self, sockets: &mut SocketSet<'static>, own: [u8; 4], datagram: &Datagram, now: u64) {
         let Some(handle) = self.handle else { return };
-        let (address, hops) = datagram.to;
+        let (Some(address), hops) = (datagram.to.0.four(), datagram.to.1) else { return };
         let head = Ipv4Repr {
             src_addr: Ipv4Address::from(own),
             dst_addr: Ipv4Address::from(address),

@@ -4,7 +4,7 @@
 use crate::arrivals::Sides;
 use crate::card::Card;
 use crate::lane::Lane;
-use crate::stack::{endpoint, parts};
+use crate::stack::{endpoint, ip, parts};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,10 +13,12 @@ use nacre_channel::hub::outside::Wanted;
 use nacre_channel::hub::{Hub, Sending};
 use nacre_channel::queue::ReceiveRequest;
 use nacre_proto::Errno;
+use nacre_proto::channel::Address;
 use smoltcp::iface::{Interface, SocketHandle, SocketSet};
 use smoltcp::socket::Socket as Any;
 use smoltcp::socket::tcp::{ConnectError, Socket, SocketBuffer, State};
 use smoltcp::time::Duration;
+use smoltcp::wire::IpListenEndpoint;
 
 /// Bytes of the buffers of a connection, in each direction.
 const BUFFER: usize = 64 << 10;
@@ -91,6 +93,13 @@ fn socket(timeout: u64) -> Socket<'static> {
     socket.set_ack_delay(Some(ACK_DELAY));
     socket.set_timeout(Some(Duration::from_secs(timeout)));
     socket
+}
+
+/// Address and port of ours from which a machine is reached. In version 6 it is the address that
+/// the hub knows, and not the one of the wire alone.
+fn own<R>(hub: &Hub<R>, to: Address, port: u16) -> IpListenEndpoint {
+    let own = hub.interface_6().filter(|_| to.four().is_none());
+    IpListenEndpoint { addr: own.map(|own| ip(own.address.into())), port }
 }
 
 impl Streams {
@@ -178,10 +187,10 @@ impl Streams {
 
     /// Makes a socket for a connection that somebody asks for, if somebody listens at the port.
     /// Returns false if it is to be asked for again, because there are too many.
-    pub fn expect<R>(&mut self, sockets: &mut SocketSet<'static>, hub: &Hub<R>, from: ([u8; 4], u16), port: u16) -> bool {
+    pub fn expect<R>(&mut self, sockets: &mut SocketSet<'static>, hub: &Hub<R>, from: (Address, u16), port: u16) -> bool {
         let is_asked_again = |(handle, own): &(SocketHandle, u16)| *own == port && sockets.get::<Socket<'_>>(*handle).remote_endpoint() == Some(endpoint(from));
         let is_known = self.by_sides.contains_key(&(from.0, from.1, port)) || self.asked.iter().any(is_asked_again);
-        if is_known || hub.listener(port).is_none() {
+        if is_known || hub.listener(port, from.0).is_none() {
             // Without a socket the protocols refuse it.
             return true;
         }
@@ -207,7 +216,7 @@ impl Streams {
                 continue;
             }
             let mut socket = socket(ASKING);
-            match socket.connect(interface.context(), endpoint(to), port) {
+            match socket.connect(interface.context(), endpoint(to), own(hub, to.0, port)) {
                 Ok(()) => drop(self.asking.insert(end, Asking { handle: sockets.add(socket), since: now })),
                 Err(ConnectError::Unaddressable) => hub.refused(end, Errno::ENETUNREACH),
                 Err(ConnectError::InvalidState) => hub.refused(end, Errno::EADDRNOTAVAIL),
@@ -306,7 +315,7 @@ impl Streams {
                 State::Closed | State::Listen => {}
                 _ => {
                     let from = socket.remote_endpoint().map(parts);
-                    let inner = hub.listener(port).zip(from).and_then(|(listener, from)| hub.arrived(listener, from).ok());
+                    let inner = from.and_then(|from| hub.arrived(hub.listener(port, from.0)?, from).ok());
                     if let Some(inner) = inner {
                         self.stand(sockets, inner, handle);
                         continue;

@@ -3,6 +3,7 @@
 mod arrivals;
 mod echoes;
 mod many;
+mod version_6;
 
 use crate::Stack;
 use alloc::collections::BTreeSet;
@@ -10,7 +11,7 @@ use nacre_channel::hub::outside::Interface as Way;
 use nacre_channel::hub::{Hub, Sending};
 use nacre_channel::queue::ReceiveRequest;
 use nacre_proto::Errno;
-use nacre_proto::channel::{INTERNET, INTERNET_BOTH, InternetName};
+use nacre_proto::channel::{Address, INTERNET, INTERNET_BOTH, InternetName};
 use nacre_proto::flags::{END_OWN, POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, SOCK_DGRAM, SOCK_STREAM};
 
 const MILLISECOND: u64 = 1_000_000;
@@ -68,7 +69,7 @@ impl Wire {
     }
 
     /// A socket with a port.
-    fn socket(&mut self, number: usize, kind: u64, port: u16, at: [u8; 4]) -> u64 {
+    fn socket(&mut self, number: usize, kind: u64, port: u16, at: impl Into<Address>) -> u64 {
         let hub = self.hub(number);
         let key = hub.socket(kind, 0).unwrap();
         let name = name(kind, at, port);
@@ -107,8 +108,8 @@ impl Wire {
     }
 }
 
-fn name(kind: u64, address: [u8; 4], port: u16) -> alloc::vec::Vec<u8> {
-    InternetName { version: INTERNET, kind: kind as u8, address, port }.bytes()
+fn name(kind: u64, address: impl Into<Address>, port: u16) -> alloc::vec::Vec<u8> {
+    InternetName { version: INTERNET, kind: kind as u8, address: address.into(), port }.bytes()
 }
 
 #[test]

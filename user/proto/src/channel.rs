@@ -143,6 +143,10 @@ crate::protocol! {
     /// good (`EDQUOT`); -1: none. What comes by datagrams beyond that is lost. Accounts that are
     /// made at that port count for it. Port: the service. `ENODEV`: there is no outside.
     54 limit(connections: Number, bytes_in: Number, bytes_out: Number) -> (; references channels: Own(Channels));
+    /// Tells of the machine's address of version 6, the number of leading bits that all addresses on
+    /// the wire have alike, and whoever reaches all others (0: nobody). First bytes are the highest.
+    /// Port: the service. `ENODEV`: there is none.
+    55 interface_6() -> (high: Hex, low: Hex, prefix: Number, gateway_high: Hex, gateway_low: Hex);
 }
 
 pub use crate::socket_records::{SocketRecord, SocketRecords};
@@ -189,8 +193,7 @@ pub const ECHO: u8 = 3;
 /// from others.
 pub const MESSAGES: u8 = 4;
 
-/// Name of a socket of the internet. Addresses have four bytes in version 6, too, of which two are
-/// known: any, and the machine's own.
+/// Name of a socket of the internet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InternetName {
     /// Version.
@@ -198,29 +201,37 @@ pub struct InternetName {
     /// `SOCK_STREAM` for TCP, `SOCK_DGRAM` for UDP, [`ECHO`] and [`MESSAGES`] for ICMP.
     pub kind: u8,
     /// Address.
-    pub address: [u8; 4],
+    pub address: Address,
     /// Port. Of a receiver or sender of ICMP: the number of hops that the packet may take, or could
     /// still have taken.
     pub port: u16,
 }
 
 impl InternetName {
-    /// Bytes of a name.
+    /// Bytes of a name with an address of version 4, and of any name at most.
     pub const SIZE: usize = 8;
+    /// Bytes of the longest name.
+    pub const MAX_SIZE: usize = 20;
     /// Every address of the machine.
-    pub const ANY: [u8; 4] = [0; 4];
+    pub const ANY: Address = Address::Four([0; 4]);
     /// The address of the machine for itself.
-    pub const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
+    pub const LOOPBACK: Address = Address::Four([127, 0, 0, 1]);
 
-    /// Decodes a name, if it is one of the internet.
+    /// Decodes a name, if it is one of the internet. A long name has an address of version 6 that
+    /// stands for no other: `::`, `::1` and those that hold one of version 4 have no long name.
     pub fn read(name: &[u8]) -> Option<InternetName> {
-        let [version @ (INTERNET | INTERNET_6 | INTERNET_BOTH), kind @ (1 | 2 | ECHO | MESSAGES), a, b, c, d, high, low] = *name else { return None };
-        Some(InternetName { version, kind, address: [a, b, c, d], port: u16::from_be_bytes([high, low]) })
+        let ([version @ (INTERNET | INTERNET_6 | INTERNET_BOTH), kind @ (1 | 2 | ECHO | MESSAGES), address @ ..], port) = name.split_last_chunk()? else { return None };
+        let address = match (version, kind) {
+            _ if address.len() == 4 => Address::Four(address.try_into().ok()?),
+            (&INTERNET_6, 1 | 2) => Address::Six(address.try_into().ok().filter(|long: &[u8; 16]| long[..10] != [0; 10])?),
+            _ => return None,
+        };
+        Some(InternetName { version: *version, kind: *kind, address, port: u16::from_be_bytes(*port) })
     }
 
     /// Encodes it.
     pub fn bytes(self) -> alloc::vec::Vec<u8> {
-        [&[self.version, self.kind][..], &self.address, &self.port.to_be_bytes()].concat()
+        [&[self.version, self.kind][..], self.address.bytes(), &self.port.to_be_bytes()].concat()
     }
 
     /// Returns true for a socket of ICMP.
@@ -230,7 +241,49 @@ impl InternetName {
 
     /// Returns true if the address is any, or one of the machine's for itself.
     pub fn is_of_machine(self) -> bool {
-        self.address == Self::ANY || self.address[0] == 127
+        self.address == Self::ANY || self.address.is_loopback()
+    }
+}
+
+/// Address of a name of the internet. In names of version 6 an address of version 4 stands for the
+/// machine's own: any of them (`::`), or the one for itself (`::1`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Address {
+    /// Address of version 4.
+    Four([u8; 4]),
+    /// Address of version 6.
+    Six([u8; 16]),
+}
+
+impl Address {
+    /// Bytes of the address.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Address::Four(address) => address,
+            Address::Six(address) => address,
+        }
+    }
+
+    /// Returns the address if it is one of version 4.
+    pub fn four(self) -> Option<[u8; 4]> {
+        if let Address::Four(address) = self { Some(address) } else { None }
+    }
+
+    /// Returns true for the addresses of a machine for itself.
+    pub fn is_loopback(self) -> bool {
+        matches!(self, Address::Four([127, ..]))
+    }
+}
+
+impl From<[u8; 4]> for Address {
+    fn from(address: [u8; 4]) -> Address {
+        Address::Four(address)
+    }
+}
+
+impl From<[u8; 16]> for Address {
+    fn from(address: [u8; 16]) -> Address {
+        Address::Six(address)
     }
 }
 

@@ -87,7 +87,7 @@ mod tests {
     use crate::hub::Sending;
     use alloc::sync::Arc;
     use alloc::vec::Vec;
-    use nacre_proto::channel::{INTERNET, InternetName};
+    use nacre_proto::channel::{Address, INTERNET, InternetName};
     use nacre_proto::flags::{SOCK_DGRAM, SOCK_STREAM};
 
     const OWN: [u8; 4] = [10, 0, 2, 15];
@@ -101,8 +101,8 @@ mod tests {
         hub
     }
 
-    fn name(kind: u64, address: [u8; 4], port: u16) -> Vec<u8> {
-        InternetName { version: INTERNET, kind: kind as u8, address, port }.bytes()
+    fn name(kind: u64, address: impl Into<Address>, port: u16) -> Vec<u8> {
+        InternetName { version: INTERNET, kind: kind as u8, address: address.into(), port }.bytes()
     }
 
     fn socket(hub: &mut Hub<u64>, kind: u64, port: u16) -> u64 {
@@ -139,9 +139,9 @@ mod tests {
         let key = socket(&mut hub, SOCK_DGRAM, 53);
         let mut send = |count: usize, to| hub.send(key, &Sending { to: name(SOCK_DGRAM, to, 53), data: alloc::vec![1; count], ..Sending::default() }, &mut Vec::new());
         assert_eq!((send(8, PEER), send(3, PEER), send(2, PEER), send(1, PEER)), (Ok(Some(8)), Err(Errno::EDQUOT), Ok(Some(2)), Err(Errno::EDQUOT)));
-        assert_eq!(send(100, InternetName::LOOPBACK), Ok(Some(100)), "it stays on the machine");
-        hub.deliver(53, (PEER, 53), &[1; 11]);
-        hub.deliver(53, (PEER, 53), &[1; 4]);
+        assert_eq!(send(100, [127, 0, 0, 1]), Ok(Some(100)), "it stays on the machine");
+        hub.deliver(53, (PEER.into(), 53), &[1; 11]);
+        hub.deliver(53, (PEER.into(), 53), &[1; 4]);
         assert_eq!(hub.budget(7).unwrap(), Budget { connections: 2, bytes_in: 6, bytes_out: 0 });
     }
 

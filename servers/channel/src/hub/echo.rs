@@ -10,7 +10,7 @@ use super::outside::Datagram;
 use super::{Hub, Stage};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
-use nacre_proto::channel::{ECHO, INTERNET, InternetName, MESSAGES};
+use nacre_proto::channel::{Address, ECHO, INTERNET, InternetName, MESSAGES};
 
 /// Types of messages, which are their first byte.
 const REQUEST: u8 = 8;
@@ -125,8 +125,9 @@ impl<R> Hub<R> {
 
     /// Answers a message to the machine itself, as far as it is a request for an echo.
     fn loop_back(&mut self, to: InternetName, message: &[u8]) {
-        let from = if to.is_of_machine() { InternetName::LOOPBACK } else { to.address };
-        let asked = if to.address == InternetName::ANY { InternetName::LOOPBACK } else { to.address };
+        const SELF: [u8; 4] = [127, 0, 0, 1];
+        let address = to.address.four().filter(|address| *address != [0; 4]).unwrap_or(SELF);
+        let (from, asked) = (if to.is_of_machine() { SELF } else { address }, address);
         self.hear(&packet(from, asked, to.port.clamp(1, 255) as u8, message));
         if message.len() < HEAD || message[..2] != [REQUEST, 0] || sum(message) != 0 {
             return;
@@ -153,9 +154,9 @@ impl<R> Hub<R> {
 
     /// Brings a socket a message, unless it hears from another machine alone.
     fn bring(&mut self, key: u64, kind: u8, (address, hops): ([u8; 4], u8), data: &[u8]) {
-        let from = InternetName { version: INTERNET, kind, address, port: hops.into() };
-        let hears = self.ends.get(&key).is_some_and(|end| end.stage != Stage::Outside || InternetName::read(&end.peer_name).is_some_and(|peer| peer.address == address));
-        let is_inside = from.is_of_machine() || self.interface().is_some_and(|way| way.address == address);
+        let from = InternetName { version: INTERNET, kind, address: address.into(), port: hops.into() };
+        let hears = self.ends.get(&key).is_some_and(|end| end.stage != Stage::Outside || InternetName::read(&end.peer_name).is_some_and(|peer| peer.address == from.address));
+        let is_inside = from.is_of_machine() || self.is_own(from.address);
         if hears && (is_inside || self.spend(key, Way::In, data.len()).is_ok()) {
             self.put_datagram(key, &from.bytes(), data);
         }
@@ -170,7 +171,7 @@ impl<R> Hub<R> {
     /// Returns true if there is a socket of ICMP.
     pub fn hears_messages(&self) -> bool {
         let of_kind = |kind, address, port| InternetName { version: INTERNET, kind, address, port }.bytes();
-        self.names.range(of_kind(ECHO, [0; 4], 0)..=of_kind(MESSAGES, [255; 4], u16::MAX)).next().is_some()
+        self.names.range(of_kind(ECHO, Address::Four([0; 4]), 0)..=of_kind(MESSAGES, Address::Four([255; 4]), u16::MAX)).next().is_some()
     }
 
     /// Checks that the account of a socket may have one more that hears all messages, if the name
@@ -196,8 +197,8 @@ mod tests {
     const OWN: [u8; 4] = [10, 0, 2, 15];
     const PEER: [u8; 4] = [10, 0, 2, 2];
 
-    fn name(kind: u8, address: [u8; 4], port: u16) -> Vec<u8> {
-        InternetName { version: INTERNET, kind, address, port }.bytes()
+    fn name(kind: u8, address: impl Into<Address>, port: u16) -> Vec<u8> {
+        InternetName { version: INTERNET, kind, address: address.into(), port }.bytes()
     }
 
     fn socket(hub: &mut Hub<u64>, kind: u8, port: u16) -> u64 {
@@ -224,7 +225,7 @@ mod tests {
         assert_eq!(send(&mut hub, echo, &name(ECHO, [127, 0, 0, 9], 33), &ASK), Ok(Some(12)));
         let (data, from) = received(&mut hub, echo).unwrap();
         assert_eq!((&data[..2], &data[4..], sum(&data)), (&[REPLY, 0][..], &[0, 77, 0, 7, b'd', b'a', b't', b'a'][..], 0));
-        assert_eq!((from.address, from.port, received(&mut hub, echo), received(&mut hub, other)), ([127, 0, 0, 9], 64, None, None));
+        assert_eq!((from.address, from.port, received(&mut hub, echo), received(&mut hub, other)), ([127, 0, 0, 9].into(), 64, None, None));
         let all: Vec<_> = core::iter::from_fn(|| received(&mut hub, raw)).collect();
         assert_eq!(all.iter().map(|(data, from)| (data[20], data.len(), sum(&data[..20]), from.port)).collect::<Vec<_>>(), [(REQUEST, 32, 0, 33), (REPLY, 32, 0, 64)]);
     }
@@ -263,12 +264,12 @@ mod tests {
         hub.connect(echo, &name(ECHO, PEER, 9), [0; 3]).unwrap();
         assert_eq!(send(&mut hub, echo, &[], &ASK), Ok(Some(12)));
         let sent = hub.next_datagram().unwrap();
-        assert_eq!((sent.kind, sent.to, &sent.data[4..6]), (ECHO, (PEER, 9), &[0, 77][..]));
+        assert_eq!((sent.kind, sent.to, &sent.data[4..6]), (ECHO, (PEER.into(), 9), &[0, 77][..]));
         let reply = [&[REPLY, 0][..], &sent.data[2..]].concat();
         hub.hear(&packet([10, 0, 2, 3], OWN, 3, &reply));
         assert_eq!(received(&mut hub, echo), None, "it is connected to another");
         hub.hear(&packet(PEER, OWN, 3, &reply));
-        assert_eq!(received(&mut hub, echo).map(|(data, from)| (data, from.address, from.port)), Some((reply.clone(), PEER, 3)));
+        assert_eq!(received(&mut hub, echo).map(|(data, from)| (data, from.address, from.port)), Some((reply.clone(), PEER.into(), 3)));
         assert!(received(&mut hub, raw).is_some());
         let whole = packet(PEER, OWN, 3, &reply);
         (0..whole.len()).for_each(|size| hub.hear(&whole[..size]));

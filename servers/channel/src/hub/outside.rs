@@ -10,7 +10,7 @@ use crate::queue::{NOBODY, PIECE, SendRequest};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use nacre_proto::Errno;
-use nacre_proto::channel::{INTERNET, INTERNET_6, INTERNET_BOTH, InternetName};
+use nacre_proto::channel::{Address, INTERNET, INTERNET_6, INTERNET_BOTH, InternetName};
 use nacre_proto::flags::{SOCK_DGRAM, SOCK_STREAM};
 
 /// Limits of datagrams that wait to go out: their number and their bytes.
@@ -27,7 +27,7 @@ pub struct Datagram {
     /// Port that it comes from.
     pub from: u16,
     /// Address and port that it is for, or of ICMP the number of hops.
-    pub to: ([u8; 4], u16),
+    pub to: (Address, u16),
     /// Bytes.
     pub data: Vec<u8>,
 }
@@ -40,7 +40,7 @@ pub struct Wanted {
     /// Port of the end.
     pub port: u16,
     /// Address and port that it wants to reach.
-    pub to: ([u8; 4], u16),
+    pub to: (Address, u16),
 }
 
 /// Network card by which the outside is reached.
@@ -71,13 +71,36 @@ impl Interface {
     }
 }
 
+/// Way to the outside in version 6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface6 {
+    /// Address of this machine.
+    pub address: [u8; 16],
+    /// Number of leading bits that all addresses on the wire have alike.
+    pub prefix: u8,
+    /// Address of whoever reaches all others, on this wire alone.
+    pub gateway: Option<[u8; 16]>,
+}
+
+/// Returns true for an address of version 6 that several machines have, or that is known on one
+/// wire alone. Whoever judges addresses knows none of them.
+fn is_of_wire(address: [u8; 16]) -> bool {
+    address[0] == 0xff || address[0] == 0xfe && address[1] & 0xc0 == 0x80
+}
+
+/// Bytes of the heads of a datagram's packet of version 6, which is not cut into parts.
+const HEADS_6: u64 = 48;
+
 /// The outside, as far as it is known, and what is to go there.
 #[derive(Debug, Default)]
 pub(super) struct Outside {
     /// The way there; `None`: there is no outside.
     interface: Option<Interface>,
     /// Address of this machine there.
-    own: Option<[u8; 4]>,
+    own: Option<Address>,
+    /// The way there in version 6, and the address that the machine has or had by it.
+    interface_6: Option<Interface6>,
+    own_6: Option<Address>,
     wanted: VecDeque<u64>,
     datagrams: VecDeque<Datagram>,
     bytes: usize,
@@ -93,7 +116,32 @@ impl<R> Hub<R> {
     pub fn set_interface(&mut self, interface: Interface) {
         const FIRST: u64 = 1 << 30;
         self.next = self.next.max(FIRST);
-        (self.outside.own, self.outside.interface) = (Some(interface.address), Some(interface));
+        (self.outside.own, self.outside.interface) = (Some(interface.address.into()), Some(interface));
+    }
+
+    /// Makes the way to the outside in version 6 known, or that there is none any more.
+    pub fn set_interface_6(&mut self, interface: Option<Interface6>) {
+        self.outside.own_6 = interface.map(|interface| interface.address.into()).or(self.outside.own_6);
+        self.outside.interface_6 = interface;
+    }
+
+    /// The way to the outside in version 6, if there is one.
+    pub fn interface_6(&self) -> Option<Interface6> {
+        self.outside.interface_6
+    }
+
+    /// Returns true if an address is the machine's own outside.
+    pub(super) fn is_own(&self, address: Address) -> bool {
+        [self.outside.own, self.outside.own_6].contains(&Some(address))
+    }
+
+    /// The address by which the machine is seen from another one. `ENETUNREACH`: there is no way.
+    fn own_towards(&self, other: Address) -> Result<Address, Errno> {
+        let own = match other {
+            Address::Four(_) => self.outside.own,
+            Address::Six(_) => self.outside.interface_6.map(|interface| interface.address.into()),
+        };
+        own.ok_or(Errno::ENETUNREACH)
     }
 
     /// The way to the outside, if there is one.
@@ -114,7 +162,7 @@ impl<R> Hub<R> {
 
     /// Returns true if an end is the inner one of a connection to the outside.
     pub(super) fn is_inner(&self, end: &End<R>) -> bool {
-        InternetName::read(&end.name).is_some_and(|name| !name.is_of_machine() && Some(name.address) != self.outside.own)
+        InternetName::read(&end.name).is_some_and(|name| !name.is_of_machine() && !self.is_own(name.address))
     }
 
     /// The name under which a socket of ours is found; `None`: it is one of the outside.
@@ -123,14 +171,17 @@ impl<R> Hub<R> {
     /// know.
     pub(super) fn local_name(&self, name: &[u8]) -> Result<Option<Vec<u8>>, Errno> {
         let Some(parts) = InternetName::read(name).filter(|parts| !parts.is_of_machine()) else { return Ok(Some(name.to_vec())) };
-        match self.outside.own {
-            None => Err(Errno::ENETUNREACH),
-            Some(own) if own == parts.address => Ok(Some(InternetName { address: InternetName::LOOPBACK, ..parts }.bytes())),
-            Some(_) if self.outside.interface.is_some_and(|interface| interface.is_of_many(parts.address)) => Err(Errno::ENETUNREACH),
+        if self.is_own(parts.address) {
+            return Ok(Some(InternetName { address: InternetName::LOOPBACK, ..parts }.bytes()));
+        }
+        match parts.address {
+            Address::Four(_) if self.outside.own.is_none() => Err(Errno::ENETUNREACH),
+            Address::Four(address) if self.outside.interface.is_some_and(|interface| interface.is_of_many(address)) => Err(Errno::ENETUNREACH),
             // Whoever takes part in both versions is asked for where the one version has nobody.
-            Some(_) if parts.version == INTERNET_BOTH => Err(Errno::ECONNREFUSED),
-            Some(_) if parts.version == INTERNET_6 => Err(Errno::ENETUNREACH),
-            Some(_) => Ok(None),
+            Address::Four(_) if parts.version == INTERNET_BOTH => Err(Errno::ECONNREFUSED),
+            Address::Four(_) if parts.version == INTERNET_6 => Err(Errno::ENETUNREACH),
+            Address::Six(address) if self.outside.interface_6.is_none() || is_of_wire(address) => Err(Errno::ENETUNREACH),
+            _ => Ok(None),
         }
     }
 
@@ -138,14 +189,15 @@ impl<R> Hub<R> {
     /// found by the machine's address outside.
     pub(super) fn check_found(&self, target: u64, name: &[u8]) -> Result<(), Errno> {
         let is_outer = InternetName::read(name).is_some_and(|name| !name.is_of_machine());
-        let is_inner = InternetName::read(&self.end(target)?.name).is_some_and(|name| name.address[0] == 127);
+        let is_inner = InternetName::read(&self.end(target)?.name).is_some_and(|name| name.address.is_loopback());
         if is_outer && is_inner { Err(Errno::ECONNREFUSED) } else { Ok(()) }
     }
 
     /// The name that an end is seen by where it has sent something.
     pub(super) fn own_name(&self, end: &End<R>) -> Vec<u8> {
-        match (InternetName::read(&end.name), self.outside.own) {
-            (Some(parts), Some(own)) if end.stage == Stage::Outside && !InternetName::read(&end.peer_name).is_some_and(InternetName::is_of_machine) => InternetName { address: own, ..parts }.bytes(),
+        let peer = InternetName::read(&end.peer_name).filter(|peer| end.stage == Stage::Outside && !peer.is_of_machine());
+        match (InternetName::read(&end.name), peer.map(|peer| self.own_towards(peer.address))) {
+            (Some(parts), Some(Ok(own))) => at(parts, own).bytes(),
             _ => end.name.clone(),
         }
     }
@@ -158,7 +210,7 @@ impl<R> Hub<R> {
             (None, None) => Ok(()),
             (Some(key), Some(name)) if key != (InternetName { address: InternetName::LOOPBACK, ..name }) || !is_of_kind(name, kind) => Err(Errno::EINVAL),
             (None, Some(_)) => Err(Errno::EINVAL),
-            (_, Some(name)) if name.is_of_machine() || Some(name.address) == self.outside.own => Ok(()),
+            (_, Some(name)) if name.is_of_machine() || self.is_own(name.address) => Ok(()),
             (_, Some(_)) => Err(Errno::EADDRNOTAVAIL),
             (Some(_), None) => Err(Errno::EINVAL),
         }
@@ -169,7 +221,7 @@ impl<R> Hub<R> {
         let end = self.end_mut(key)?;
         // Whoever judges names goes by the kind that they tell.
         let own = InternetName::read(&end.name).ok_or(Errno::EINVAL)?;
-        if InternetName::read(name).is_none_or(|to| to.kind != own.kind) {
+        if InternetName::read(name).is_none_or(|to| to.kind != own.kind || !takes_part(own, to.address)) {
             return Err(Errno::EPROTOTYPE);
         }
         match (end.kind, &end.stage) {
@@ -231,13 +283,13 @@ impl<R> Hub<R> {
 
     /// The outside has answered an end: it is connected. Returns the inner end.
     pub fn connected(&mut self, key: u64) -> Result<u64, Errno> {
-        let own = self.outside.own.ok_or(Errno::ENETUNREACH)?;
         if !self.is_connecting(key) {
             return Err(Errno::EINVAL);
         }
+        let peer_name = self.end(key)?.peer_name.clone();
+        let own = self.own_towards(InternetName::read(&peer_name).ok_or(Errno::EINVAL)?.address)?;
         self.charge_as(key)?;
         let inner = self.add_inner()?;
-        let peer_name = self.end(key)?.peer_name.clone();
         self.end_mut(inner)?.name = peer_name;
         let end = self.end_mut(key)?;
         at_address(end, own);
@@ -255,26 +307,27 @@ impl<R> Hub<R> {
         }
     }
 
-    /// The socket that the outside finds at a port.
-    fn bound(&self, kind: u64, port: u16) -> Option<u64> {
-        let found = [INTERNET, INTERNET_BOTH].into_iter().find_map(|version| {
+    /// The socket that a machine outside finds at a port.
+    fn bound(&self, kind: u64, port: u16, from: Address) -> Option<u64> {
+        let found = [version_of(from), INTERNET_BOTH].into_iter().find_map(|version| {
             self.names.get(&InternetName { version, kind: kind as u8, address: InternetName::LOOPBACK, port }.bytes())
         })?;
         let end = self.ends.get(found)?;
         let name = InternetName::read(&end.name)?;
         // One that asked somebody outside hears the answer, whatever address it has itself.
-        let is_seen = name.address == InternetName::ANY || Some(name.address) == self.outside.own || end.stage == Stage::Outside;
+        let is_seen = name.address == InternetName::ANY || self.is_own(name.address) || end.stage == Stage::Outside;
         is_seen.then_some(*found)
     }
 
     /// Returns true if the outside finds a socket of datagrams at a port.
     pub fn takes_datagrams(&self, port: u16) -> bool {
-        self.bound(SOCK_DGRAM, port).is_some()
+        [InternetName::ANY, ANY_6].iter().any(|from| self.bound(SOCK_DGRAM, port, *from).is_some())
     }
 
-    /// The socket that listens for the outside at a port, and has room for one more connection.
-    pub fn listener(&self, port: u16) -> Option<u64> {
-        let key = self.bound(SOCK_STREAM, port)?;
+    /// The socket that listens for a machine outside at a port, and has room for one more
+    /// connection.
+    pub fn listener(&self, port: u16, from: Address) -> Option<u64> {
+        let key = self.bound(SOCK_STREAM, port, from)?;
         match &self.ends.get(&key)?.stage {
             Stage::Listening(waiting, most) if waiting.len() < *most => Some(key),
             _ => None,
@@ -282,11 +335,11 @@ impl<R> Hub<R> {
     }
 
     /// Somebody outside has connected to a socket of ours. Returns the inner end.
-    pub fn arrived(&mut self, listener: u64, from: ([u8; 4], u16)) -> Result<u64, Errno> {
-        let own = self.outside.own.ok_or(Errno::ENETUNREACH)?;
+    pub fn arrived(&mut self, listener: u64, from: (Address, u16)) -> Result<u64, Errno> {
+        let own = self.own_towards(from.0)?;
         self.charge_as(listener)?;
         let inner = self.add_inner()?;
-        let name = InternetName { version: INTERNET, kind: SOCK_STREAM as u8, address: from.0, port: from.1 };
+        let name = InternetName { version: version_of(from.0), kind: SOCK_STREAM as u8, address: from.0, port: from.1 };
         self.end_mut(inner)?.name = name.bytes();
         if let Err(errno) = self.join_listener(inner, listener, [0; 3]) {
             self.close(inner);
@@ -325,7 +378,8 @@ impl<R> Hub<R> {
             _ => return Ok(None),
         };
         // A name of another kind could be one that nobody has judged.
-        if found.is_some_and(|to| u64::from(to.kind) != SOCK_DGRAM) {
+        let own = InternetName::read(&end.name);
+        if found.is_some_and(|to| u64::from(to.kind) != SOCK_DGRAM || own.is_some_and(|own| !takes_part(own, to.address))) {
             return Err(Errno::EPROTOTYPE);
         }
         if end.is_mute { Err(Errno::EPIPE) } else { Ok(found) }
@@ -334,6 +388,10 @@ impl<R> Hub<R> {
     /// Sends a datagram to the outside. `None`: it would have to wait.
     pub(super) fn send_outside(&mut self, key: u64, to: InternetName, data: &[u8]) -> Result<Option<usize>, Errno> {
         let from = InternetName::read(&self.end(key)?.name).ok_or(Errno::EINVAL)?.port;
+        let is_six = matches!(to.address, Address::Six(_));
+        if is_six && self.outside.interface.is_none_or(|interface| data.len() as u64 > interface.packet.saturating_sub(HEADS_6)) {
+            return Err(Errno::EMSGSIZE);
+        }
         Ok(self.push_outside(key, Datagram { kind: to.kind, from, to: (to.address, to.port), data: data.to_vec() })?.then_some(data.len()))
     }
 
@@ -370,9 +428,9 @@ impl<R> Hub<R> {
 
     /// Brings a datagram from outside to the socket at a port. It is lost if that has no room, or
     /// takes datagrams of another sender alone.
-    pub fn deliver(&mut self, port: u16, from: ([u8; 4], u16), data: &[u8]) {
-        let name = InternetName { version: INTERNET, kind: SOCK_DGRAM as u8, address: from.0, port: from.1 }.bytes();
-        let Some(key) = self.bound(SOCK_DGRAM, port) else { return };
+    pub fn deliver(&mut self, port: u16, from: (Address, u16), data: &[u8]) {
+        let name = InternetName { version: version_of(from.0), kind: SOCK_DGRAM as u8, address: from.0, port: from.1 }.bytes();
+        let Some(key) = self.bound(SOCK_DGRAM, port, from.0) else { return };
         let takes = self.ends.get(&key).is_some_and(|end| match end.stage {
             Stage::Outside => end.peer_name == name,
             Stage::Connected(_) | Stage::Absent => false,
@@ -407,8 +465,26 @@ fn is_of_kind(name: InternetName, kind: u64) -> bool {
 }
 
 /// An end that has any address, or the machine's for itself, is seen outside by this one.
-fn at_address<R>(end: &mut End<R>, own: [u8; 4]) {
+fn at_address<R>(end: &mut End<R>, own: Address) {
     if let Some(parts) = InternetName::read(&end.name) {
-        end.name = InternetName { version: INTERNET, address: own, ..parts }.bytes();
+        end.name = at(parts, own).bytes();
     }
+}
+
+/// The name with another address, in its version.
+fn at(name: InternetName, address: Address) -> InternetName {
+    InternetName { version: version_of(address), address, ..name }
+}
+
+/// An address of version 6 that stands for all of them.
+const ANY_6: Address = Address::Six([0; 16]);
+
+/// The version of names with an address of another machine.
+fn version_of(address: Address) -> u8 {
+    if matches!(address, Address::Six(_)) { INTERNET_6 } else { INTERNET }
+}
+
+/// Returns true if a socket with this name can reach another machine's address.
+fn takes_part(own: InternetName, address: Address) -> bool {
+    matches!(address, Address::Four(_)) || own.version != INTERNET
 }

@@ -8,7 +8,7 @@ use crate::hub::{CONTROL, Sending};
 use crate::queue::ReceiveRequest;
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::channel::{
-    accept, account, bind, board, capacity, changed, connect, credentials, enroll, error, expect, facts, fifo, interface, limit, listen, look, name, pair, pipe, receive, send, share, shutdown,
+    accept, account, bind, board, capacity, changed, connect, credentials, enroll, error, expect, facts, fifo, interface, interface_6, limit, listen, look, name, pair, pipe, receive, send, share, shutdown,
     socket, sockets, told, traffic,
     terminal, terminal_facts, terminal_lock, terminal_open, terminal_set_mode, terminal_set_owner, terminal_set_times, terminal_status,
 };
@@ -145,6 +145,11 @@ impl channel::Server for Service {
     fn interface(&mut self, request: &mut Request<'_>) -> HandlerResult<interface::Output> {
         self.check_service(request)?;
         self.tell_interface()
+    }
+
+    fn interface_6(&mut self, request: &mut Request<'_>) -> HandlerResult<interface_6::Output> {
+        self.check_service(request)?;
+        self.tell_interface_6()
     }
 
     fn sockets(&mut self, request: &mut Request<'_>, after: u64) -> HandlerResult<sockets::Output> {

@@ -5,7 +5,7 @@ use crate::hub::Hub;
 use crate::hub::budgets::Budget;
 use alloc::collections::BTreeSet;
 use nacre_abi::message::MAX_BYTES;
-use nacre_proto::channel::{interface, limit, sockets};
+use nacre_proto::channel::{interface, interface_6, limit, sockets};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, HandlerResult, Request};
 use nacre_sys::OwnedReference;
@@ -41,6 +41,17 @@ impl Service {
         let [a, b, c, d, e, f] = found.card;
         let card = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
         interface::Output { address: number(found.address), prefix: found.prefix.into(), gateway: found.gateway.map_or(0, number), card, packet: found.packet }.now()
+    }
+
+    /// Answers `channel.interface_6`.
+    pub(super) fn tell_interface_6(&self) -> HandlerResult<interface_6::Output> {
+        let found = self.hub.interface_6().ok_or(Errno::ENODEV)?;
+        let halves = |address: [u8; 16]| {
+            let number = u128::from_be_bytes(address);
+            ((number >> 64) as u64, number as u64)
+        };
+        let ((high, low), (gateway_high, gateway_low)) = (halves(found.address), found.gateway.map_or((0, 0), halves));
+        interface_6::Output { high, low, prefix: found.prefix.into(), gateway_high, gateway_low }.now()
     }
 
     /// Answers `channel.sockets`: what the one who asks may know are the sockets of its siblings

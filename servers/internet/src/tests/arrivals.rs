@@ -33,6 +33,10 @@ fn arrive(wire: &mut Wire, frame: &[u8]) {
     stack.arrive(hub, frame);
 }
 
+fn own(number: u8) -> crate::arrivals::Own {
+    crate::arrivals::Own { four: address(number), six: None }
+}
+
 #[test]
 fn the_last_part_of_a_datagram_may_come_in_a_later_turn() {
     let (mut wire, server, client) = acquainted();
@@ -75,11 +79,11 @@ fn question(parts: u16) -> alloc::vec::Vec<u8> {
 
 #[test]
 fn segments_in_parts_are_dropped() {
-    assert!(matches!(purpose(&question(0x4000), address(1)), Some(Purpose::Segment { asks: true, .. })));
+    assert!(matches!(purpose(&question(0x4000), own(1)), Some(Purpose::Segment { asks: true, .. })));
     // The first part, one between, and the last one.
     for parts in [0x2000, 0x2005, 5] {
-        assert_eq!(purpose(&question(parts), address(1)), Some(Purpose::TooEarly));
-        assert_eq!(purpose(&question(parts), address(2)), None, "it is for another machine");
+        assert_eq!(purpose(&question(parts), own(1)), Some(Purpose::TooEarly));
+        assert_eq!(purpose(&question(parts), own(2)), None, "it is for another machine");
     }
     let mut wire = Wire::new(16);
     let listener = wire.socket(0, SOCK_STREAM, 80, InternetName::ANY);

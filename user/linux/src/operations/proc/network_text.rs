@@ -31,7 +31,7 @@ pub fn text_of(process: &mut Process, name: &str) -> Option<Vec<u8>> {
         "unix" => return Some(local(&of_family(process, Family::Local))),
         "dev" => devices(process),
         "route" => routes(&interfaces::all(process)),
-        "if_inet6" => String::from("00000000000000000000000000000001 01 80 10 80       lo\n"),
+        "if_inet6" => addresses_6(&interfaces::all(process)),
         "ipv6_route" => format!("{:032x} 80 {:032x} 00 {:032x} 00000000 00000001 00000000 80200001       lo\n", 1, 0, 0),
         "sockstat" => counts(process, Family::Internet),
         "sockstat6" => counts(process, Family::Internet6),
@@ -54,6 +54,16 @@ fn of_kind(process: &mut Process, family: Family, is_of_kind: impl Fn(&KnownSock
     let mut sockets = of_family(process, family);
     sockets.retain(is_of_kind);
     sockets
+}
+
+/// Writes the addresses of version 6: number, prefix, scope and flags.
+fn addresses_6(interfaces: &[Interface]) -> String {
+    let line = |interface: &Interface| {
+        let six = interface.six?;
+        let scope = if interface.is_loopback() { 0x10 } else { 0 };
+        Some(format!("{:032x} {:02x} {:02x} {scope:02x} 80 {:>8}\n", u128::from_be_bytes(six.address), interface.index, six.prefix, interface.shown_name()))
+    };
+    interfaces.iter().filter_map(line).collect()
 }
 
 /// Writes a line, filled up with spaces.

@@ -5,7 +5,7 @@ use crate::abi::errno::{Answer, ENODEV, ENOTTY, EPERM, Errno};
 use crate::abi::socket_flags::SO_BROADCAST;
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
-use crate::state::files::socket_family::{AF_INET, LOOPBACK};
+use crate::state::files::socket_family::{AF_INET, LOOPBACK, LOOPBACK6};
 use alloc::vec::Vec;
 use nacre_proto::channel::{self, InternetName};
 use nacre_proto::flags::SOCK_DGRAM;
@@ -31,12 +31,25 @@ pub struct Interface {
     pub prefix: u8,
     /// Address of whoever reaches all others.
     pub gateway: Option<[u8; 4]>,
+    /// What there is of version 6.
+    pub six: Option<Six>,
+}
+
+/// Address of version 6 of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Six {
+    /// Address.
+    pub address: [u8; 16],
+    /// Length in bits of what all addresses of the interface begin with.
+    pub prefix: u8,
+    /// Address of whoever reaches all others.
+    pub gateway: Option<[u8; 16]>,
 }
 
 /// Number of packets that can wait at an interface.
 pub const QUEUE: u32 = 1000;
 /// Length in bits of the whole address of version 6.
-pub const PREFIX6: u8 = 128;
+const PREFIX6: u8 = 128;
 /// `IFF_UP`, `IFF_RUNNING`; `IFF_LOOPBACK`; `IFF_BROADCAST`, `IFF_MULTICAST`.
 const RUNNING: u16 = 0x41;
 const LOOPS: u16 = 0x8;
@@ -45,7 +58,7 @@ const REACHES: u16 = 0x1002;
 impl Interface {
     /// The machine itself.
     pub const LOOPBACK: Interface =
-        Interface { name: b"lo\0", index: 1, hardware: 772, card: [0; 6], flags: RUNNING | LOOPS, largest: 65_536, address: LOOPBACK, prefix: 8, gateway: None };
+        Interface { name: b"lo\0", index: 1, hardware: 772, card: [0; 6], flags: RUNNING | LOOPS, largest: 65_536, address: LOOPBACK, prefix: 8, gateway: None, six: Some(Six { address: LOOPBACK6, prefix: PREFIX6, gateway: None }) };
 
     /// Returns true for the machine itself.
     pub fn is_loopback(&self) -> bool {
@@ -84,15 +97,23 @@ impl Interface {
 /// The interfaces: the machine itself and, if there is one, the network card.
 pub fn all(process: &mut Process) -> Vec<Interface> {
     let mut all = [Interface::LOOPBACK].to_vec();
-    let found = process.services.internet().and_then(|service| channel::interface(service).ok());
+    let service = process.services.internet();
+    let found = service.and_then(|service| channel::interface(service).ok());
+    let six = service.filter(|_| found.is_some()).and_then(|service| channel::interface_6(service).ok());
     all.extend(found.map(|found| {
         let four = |word: u64| (word as u32).to_le_bytes();
         let [a, b, c, d, e, f, ..] = found.card.to_le_bytes();
         let gateway = Some(four(found.gateway)).filter(|gateway| *gateway != [0; 4]);
         let (prefix, largest) = (found.prefix.min(32) as u8, found.packet as u32);
-        Interface { name: b"eth0\0", index: 2, hardware: 1, card: [a, b, c, d, e, f], flags: RUNNING | REACHES, largest, address: four(found.address), prefix, gateway }
+        Interface { name: b"eth0\0", index: 2, hardware: 1, card: [a, b, c, d, e, f], flags: RUNNING | REACHES, largest, address: four(found.address), prefix, gateway, six: six.map(six_of) }
     }));
     all
+}
+
+fn six_of(found: channel::interface_6::Reply) -> Six {
+    let address = |high: u64, low: u64| (u128::from(high) << 64 | u128::from(low)).to_be_bytes();
+    let gateway = Some(address(found.gateway_high, found.gateway_low)).filter(|gateway| *gateway != [0; 16]);
+    Six { address: address(found.high, found.low), prefix: found.prefix.min(128) as u8, gateway }
 }
 
 /// Returns the error of a call that connects or sends datagrams to a name. Linux says `EACCES` of a
@@ -103,7 +124,7 @@ pub fn error_of(process: &mut Process, file: &OpenFile, name: &[u8], error: Errn
     if file.options.get().switch(SO_BROADCAST) == Some(1) {
         return error;
     }
-    let is_broadcast = |card: &Interface| !card.is_loopback() && (receiver.address == [255; 4] || receiver.address == card.broadcast());
+    let is_broadcast = |card: &Interface| !card.is_loopback() && ([[255; 4], card.broadcast()].map(Into::into).contains(&receiver.address));
     if all(process).iter().any(is_broadcast) { Errno::EACCES } else { error }
 }
 
@@ -202,7 +223,7 @@ mod tests {
     use super::*;
 
     fn card() -> Interface {
-        Interface { name: b"eth0\0", index: 2, hardware: 1, card: [2, 0, 0, 0, 0, 1], flags: RUNNING | REACHES, largest: 1500, address: [10, 0, 2, 15], prefix: 24, gateway: None }
+        Interface { name: b"eth0\0", index: 2, hardware: 1, card: [2, 0, 0, 0, 0, 1], flags: RUNNING | REACHES, largest: 1500, address: [10, 0, 2, 15], prefix: 24, gateway: None, six: None }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::state::files::socket_family::{ANY, Family, LOOPBACK, Version, hops, i
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
-use nacre_proto::channel::{self, MESSAGES, SocketRecord, SocketRecords};
+use nacre_proto::channel::{self, InternetName, MESSAGES, SocketRecord, SocketRecords};
 use nacre_proto::flags::SOCK_STREAM;
 
 /// Number of sockets that are asked for, at most, and of questions.
@@ -49,7 +49,7 @@ impl KnownSocket {
         if family.is_internet() && let Some(of_peer) = version(peer_name) {
             // Who takes part in both versions has the one of the other end.
             own = in_version(name, if version(name) == Some(Version::Both) { of_peer } else { version(name).unwrap_or(of_peer) });
-            if u64::from(kind) == SOCK_STREAM && own.get(2..6) == Some(&ANY) {
+            if u64::from(kind) == SOCK_STREAM && own.len() == InternetName::SIZE && own.get(2..6) == Some(&ANY) {
                 own[2..6].copy_from_slice(&LOOPBACK);
             }
         }

@@ -3,8 +3,8 @@
 
 use crate::abi::errno::{EINVAL, ENODEV, EOPNOTSUPP, EPERM, Errno};
 use crate::operations::sockets::netlink::{self, Answers, Request, attribute, find, word};
-use crate::operations::sockets::interfaces::{Interface, PREFIX6, QUEUE};
-use crate::state::files::socket_family::{AF_INET, AF_INET6, LOOPBACK6};
+use crate::operations::sockets::interfaces::{Interface, QUEUE};
+use crate::state::files::socket_family::{AF_INET, AF_INET6};
 use alloc::vec::Vec;
 
 /// Bytes of a `struct ifinfomsg` and a `struct ifaddrmsg`.
@@ -63,7 +63,7 @@ fn own_address(interface: &Interface, family: u16, prefix: u8, address: &[u8]) -
         attribute(&mut body, 2, address);
         attribute(&mut body, 3, interface.name);
     }
-    if !interface.is_loopback() {
+    if !interface.is_loopback() && family == AF_INET {
         attribute(&mut body, 4, &interface.broadcast());
     }
     attribute(&mut body, 8, &u32::from(PERMANENT).to_le_bytes());
@@ -75,7 +75,7 @@ fn own_address(interface: &Interface, family: u16, prefix: u8, address: &[u8]) -
 /// The addresses of all interfaces.
 fn addresses(interfaces: &[Interface]) -> Vec<Vec<u8>> {
     let mut own: Vec<Vec<u8>> = interfaces.iter().map(|interface| own_address(interface, AF_INET, interface.prefix, &interface.address)).collect();
-    own.extend(interfaces.iter().filter(|interface| interface.is_loopback()).map(|interface| own_address(interface, AF_INET6, PREFIX6, &LOOPBACK6)));
+    own.extend(interfaces.iter().filter_map(|interface| interface.six.map(|six| own_address(interface, AF_INET6, six.prefix, &six.address))));
     own
 }
 
@@ -96,6 +96,21 @@ fn routes(interfaces: &[Interface]) -> Vec<Vec<u8>> {
         attribute(&mut body, 7, &interface.address);
         attribute(&mut body, 4, &interface.index.to_le_bytes());
         all.push(body);
+        let Some(six) = interface.six else { continue };
+        let (wire, others) = (u128::from_be_bytes(six.address) & u128::MAX.checked_shl(128 - u32::from(six.prefix)).unwrap_or(0), 0);
+        for (to, prefix, gateway, maker) in [(wire, six.prefix, None, BY_KERNEL), (others, 0, six.gateway, AT_BOOT)] {
+            if prefix == 0 && gateway.is_none() {
+                continue;
+            }
+            let mut body = [AF_INET6 as u8, prefix, 0, 0, MAIN, maker, EVERYWHERE, UNICAST, 0, 0, 0, 0].to_vec();
+            attribute(&mut body, 15, &u32::from(MAIN).to_le_bytes());
+            match gateway {
+                Some(gateway) => attribute(&mut body, 5, &gateway),
+                None => attribute(&mut body, 1, &to.to_be_bytes()),
+            }
+            attribute(&mut body, 4, &interface.index.to_le_bytes());
+            all.push(body);
+        }
     }
     all
 }
@@ -143,7 +158,7 @@ mod tests {
     use super::*;
     use crate::operations::sockets::netlink::{ACKNOWLEDGE, ALL, DONE, ERROR, HEADER};
     use alloc::vec;
-    use crate::state::files::socket_family::LOOPBACK;
+    use crate::state::files::socket_family::{LOOPBACK, LOOPBACK6};
 
     fn answers(bytes: &[u8], receiver: u32) -> Vec<Vec<u8>> {
         super::answers(bytes, receiver, &[Interface::LOOPBACK])
@@ -211,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_card_is_told_of_with_its_ways_out() {
-        let card = Interface { name: b"eth0\0", index: 2, hardware: 1, card: [2; 6], flags: 0x1043, largest: 1500, address: [10, 0, 2, 15], prefix: 24, gateway: Some([10, 0, 2, 2]) };
+        let card = Interface { name: b"eth0\0", index: 2, hardware: 1, card: [2; 6], flags: 0x1043, largest: 1500, address: [10, 0, 2, 15], prefix: 24, gateway: Some([10, 0, 2, 2]), six: None };
         let both = [Interface::LOOPBACK, card];
         let all = |kind, size| super::answers(&request(kind, ALL, &vec![0; size]), 1, &both);
         assert_eq!(kinds(&all(GET_LINK, LINK)), [NEW_LINK, NEW_LINK, DONE]);

@@ -4,7 +4,7 @@
 //! The service knows names of up to 108 bytes. That of a local socket is the path that it was bound
 //! to, or begins with a zero; who connects to a path finds its socket by the number of the file
 //! that stands there. That of a socket of the internet is protocol, address and port; whether an
-//! address can be reached the service knows. Of version 6 there are the machine's own addresses.
+//! address can be reached the service knows.
 
 use crate::abi::errno::{EBADF, EEXIST, EINVAL, Errno};
 use crate::abi::file_flags::{CURRENT, O_PATH};
@@ -22,7 +22,7 @@ use crate::state::files::socket_family::{in_version, internet_name, version, wit
 use crate::state::files::socket_kind::{SOCK_RAW, Socket, is_netlink};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
-use nacre_proto::channel::{InternetName, MESSAGES};
+use nacre_proto::channel::{self as names, InternetName, MESSAGES};
 use nacre_proto::{channel, directory};
 use nacre_proto::flags::{END_OWN, END_PEER, SOCK_DGRAM, SOCK_STREAM};
 
@@ -99,8 +99,7 @@ fn local(bytes: &[u8]) -> Result<Local<'_>, Errno> {
 /// Address of a program's, of the internet.
 struct Address {
     version: Version,
-    /// `None`: one of version 6 that is not the machine's.
-    bytes: Option<[u8; 4]>,
+    bytes: names::Address,
     port: u16,
 }
 
@@ -108,7 +107,7 @@ struct Address {
 fn internet(socket: Socket, bytes: &[u8]) -> Result<Address, Errno> {
     match socket.family {
         Family::Internet6 => version_6(bytes),
-        _ => version_4(bytes).map(|(port, bytes)| Address { version: Version::Four, bytes: Some(bytes), port }),
+        _ => version_4(bytes).map(|(port, bytes)| Address { version: Version::Four, bytes: bytes.into(), port }),
     }
 }
 
@@ -120,10 +119,12 @@ fn version_6(bytes: &[u8]) -> Result<Address, Errno> {
         return Err(Errno::EAFNOSUPPORT);
     }
     let (port, address) = (u16::from_be_bytes([long[2], long[3]]), &long[8..]);
+    let address: [u8; 16] = address.try_into().map_err(|_| EINVAL)?;
     let (version, bytes) = match address.strip_prefix(&MAPPED[..]) {
-        Some(mapped) => (Version::Four, mapped.try_into().ok()),
-        None if address == LOOPBACK6 => (Version::Six, Some(LOOPBACK)),
-        None => (Version::Six, Some(ANY).filter(|_| address == [0; 16])),
+        Some(mapped) => (Version::Four, <[u8; 4]>::try_from(mapped).map_err(|_| EINVAL)?.into()),
+        None if address == LOOPBACK6 => (Version::Six, LOOPBACK.into()),
+        None if address == [0; 16] => (Version::Six, ANY.into()),
+        None => (Version::Six, address.into()),
     };
     Ok(Address { version, bytes, port })
 }
@@ -159,10 +160,9 @@ pub fn key(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8])
         let Address { version, bytes, port } = internet(socket, bytes)?;
         let kind = socket.kind_of_name();
         return match bytes {
-            Some(address) if socket.is_icmp => Ok(internet_name(version, kind, if address == ANY { LOOPBACK } else { address }, hops(file))),
-            Some(ANY | [127, ..]) => Ok(internet_name(version, kind, LOOPBACK, port)),
-            Some(address) => Ok(internet_name(version, kind, address, port)),
-            None => Err(Errno::ENETUNREACH),
+            address if socket.is_icmp => Ok(internet_name(version, kind, if address == ANY.into() { LOOPBACK.into() } else { address }, hops(file))),
+            address if address == ANY.into() || address.is_loopback() => Ok(internet_name(version, kind, LOOPBACK, port)),
+            address => Some(internet_name(version, kind, address, port)).filter(|name| InternetName::read(name).is_some()).ok_or(Errno::ENETUNREACH),
         };
     }
     match local(bytes)? {
@@ -269,21 +269,24 @@ fn bind_path(process: &mut Process, file: &OpenFile, path: &[u8]) -> Result<(), 
 }
 
 fn bind_internet(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]) -> Result<(), Errno> {
-    let Address { version, bytes, port } = internet(socket, bytes)?;
-    let address = bytes.ok_or(Errno::EADDRNOTAVAIL)?;
+    let Address { version, bytes: address, port } = internet(socket, bytes)?;
+    if InternetName::read(&internet_name(version, socket.kind_of_name(), address, port)).is_none() {
+        return Err(Errno::EADDRNOTAVAIL);
+    }
     if socket.is_raw() {
         // It has a name, which is any address.
-        return if address == ANY || address[0] == 127 || interfaces::all(process).iter().any(|card| card.address == address) { Ok(()) } else { Err(Errno::EADDRNOTAVAIL) };
+        let is_own = address == ANY.into() || address.is_loopback() || interfaces::all(process).iter().any(|card| address == card.address.into());
+        return if is_own { Ok(()) } else { Err(Errno::EADDRNOTAVAIL) };
     }
     if !name(file, END_OWN)?.is_empty() {
         return Err(EINVAL);
     }
-    let version = if version == Version::Six && address == ANY { widest(file, socket) } else { version };
+    let version = if version == Version::Six && address == ANY.into() { widest(file, socket) } else { version };
     if port != 0 { take_port(file, socket, (version, address, port)) } else { choose_port(process, file, socket, (version, address)) }
 }
 
 /// Takes a port: it is found by the loopback address, whatever it was bound to.
-fn take_port(file: &OpenFile, socket: Socket, (version, address, port): (Version, [u8; 4], u16)) -> Result<(), Errno> {
+fn take_port(file: &OpenFile, socket: Socket, (version, address, port): (Version, names::Address, u16)) -> Result<(), Errno> {
     let target = file.reference()?;
     let kind = socket.kind_of_name();
     let key = internet_name(version, kind, LOOPBACK, port);
@@ -293,7 +296,7 @@ fn take_port(file: &OpenFile, socket: Socket, (version, address, port): (Version
 }
 
 /// Takes a port that is free.
-fn choose_port(process: &mut Process, file: &OpenFile, socket: Socket, (version, address): (Version, [u8; 4])) -> Result<(), Errno> {
+fn choose_port(process: &mut Process, file: &OpenFile, socket: Socket, (version, address): (Version, names::Address)) -> Result<(), Errno> {
     let mut random = [0; 2];
     process.services.random(&mut random)?;
     let start = u16::from_le_bytes(random) % PORTS;
@@ -309,7 +312,7 @@ fn choose_port(process: &mut Process, file: &OpenFile, socket: Socket, (version,
 
 /// Gives a socket of the internet a port if it has none.
 pub fn choose(process: &mut Process, file: &OpenFile, socket: Socket, version: Version) -> Result<(), Errno> {
-    if name(file, END_OWN)?.is_empty() { choose_port(process, file, socket, (version, LOOPBACK)) } else { Ok(()) }
+    if name(file, END_OWN)?.is_empty() { choose_port(process, file, socket, (version, LOOPBACK.into())) } else { Ok(()) }
 }
 
 /// Returns the versions that a socket takes part in if it has no address of one of them.
@@ -324,6 +327,7 @@ pub fn widest(file: &OpenFile, socket: Socket) -> Version {
 /// Returns the key of who takes part in both versions, for a key of one.
 pub fn in_both(socket: Socket, key: &[u8]) -> Option<Vec<u8>> {
     let is_of_one = socket.family.is_internet() && matches!(version(key), Some(Version::Four | Version::Six));
+    let is_of_one = is_of_one && InternetName::read(key).is_some_and(|name| name.address.four().is_some());
     is_of_one.then(|| in_version(key, Version::Both))
 }
 
@@ -334,7 +338,7 @@ pub fn choose_to_send(process: &mut Process, file: &OpenFile, socket: Socket) ->
         return Ok(());
     }
     if name(file, END_OWN)?.is_empty() {
-        match choose_port(process, file, socket, (widest(file, socket), ANY)) {
+        match choose_port(process, file, socket, (widest(file, socket), ANY.into())) {
             // Another thread was first.
             Err(EINVAL) => {}
             done => done?,

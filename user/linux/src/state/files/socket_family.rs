@@ -1,7 +1,7 @@
 //! Addresses of sockets: what a program writes, and what it is shown.
 
 use alloc::vec::Vec;
-use nacre_proto::channel::{ECHO, InternetName, MESSAGES};
+use nacre_proto::channel::{Address, INTERNET, INTERNET_6, INTERNET_BOTH, InternetName, MESSAGES};
 use nacre_proto::flags::SOCK_DGRAM;
 
 pub const AF_UNSPEC: u16 = 0;
@@ -31,8 +31,8 @@ pub enum Family {
 }
 
 /// Version of the internet that a name is of: each has ports of its own. The names are those of the
-/// service; their addresses have four bytes, since there are two addresses of version 6: any
-/// (`::`, [`ANY`]) and the machine's own (`::1`, [`LOOPBACK`]).
+/// service. In them two addresses of version 6 have four bytes: any (`::`, [`ANY`]) and the
+/// machine's own (`::1`, [`LOOPBACK`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Version {
     /// Version 4.
@@ -72,7 +72,7 @@ impl Family {
     /// socket that is bound to any address come from the loopback address.
     pub fn shown_peer(self, name: &[u8]) -> Vec<u8> {
         let mut name = name.to_vec();
-        if self.is_internet() && internet_parts(&name).1 == ANY && let Some(address) = name.get_mut(2..6) {
+        if self.is_internet() && internet_parts(&name).1 == Address::Four(ANY) && let Some(address) = name.get_mut(2..6) {
             address.copy_from_slice(&LOOPBACK);
         }
         self.shown(&name)
@@ -90,7 +90,7 @@ impl Family {
             Family::Internet => {
                 let (port, address) = internet_parts(name);
                 shown.extend(port.to_be_bytes());
-                shown.extend(address);
+                shown.extend(address.four().unwrap_or(ANY));
                 shown.resize(INTERNET_SIZE, 0);
             }
             Family::Internet6 => {
@@ -98,9 +98,10 @@ impl Family {
                 shown.extend(port.to_be_bytes());
                 shown.extend([0; 4]);
                 match address {
-                    address if version(name) == Some(Version::Four) => shown.extend([&MAPPED[..], &address].concat()),
-                    LOOPBACK => shown.extend(LOOPBACK6),
-                    _ => {}
+                    Address::Six(address) => shown.extend(address),
+                    Address::Four(address) if version(name) == Some(Version::Four) => shown.extend([&MAPPED[..], &address].concat()),
+                    Address::Four(LOOPBACK) => shown.extend(LOOPBACK6),
+                    Address::Four(_) => {}
                 }
                 shown.resize(INTERNET6_SIZE, 0);
             }
@@ -110,17 +111,18 @@ impl Family {
 }
 
 /// The name of a socket of the internet: a letter for the version, its protocol, address and port.
-pub fn internet_name(version: Version, kind: u64, address: [u8; 4], port: u16) -> Vec<u8> {
-    let mut name = [version as u8, kind as u8].to_vec();
-    name.extend(address);
-    name.extend(port.to_be_bytes());
-    name
+pub fn internet_name(version: Version, kind: u64, address: impl Into<Address>, port: u16) -> Vec<u8> {
+    InternetName { version: version as u8, kind: kind as u8, address: address.into(), port }.bytes()
 }
 
 /// The version of a name that [`internet_name`] makes.
 pub fn version(name: &[u8]) -> Option<Version> {
-    let [letter, 1 | 2 | ECHO | MESSAGES, _, _, _, _, _, _] = name else { return None };
-    [Version::Four, Version::Six, Version::Both].into_iter().find(|version| *version as u8 == *letter)
+    Some(match InternetName::read(name)?.version {
+        INTERNET => Version::Four,
+        INTERNET_6 => Version::Six,
+        INTERNET_BOTH => Version::Both,
+        _ => return None,
+    })
 }
 
 /// Returns the name of a sender or receiver of ICMP as one that has no port, and any other name as
@@ -137,19 +139,21 @@ pub fn hops(name: &[u8]) -> Option<u16> {
     InternetName::read(name).filter(|parts| parts.is_icmp()).map(|parts| parts.port)
 }
 
-/// Returns the same name in another version.
+/// Returns the same name in another version. Other machines' addresses of version 6 are of no other.
 pub fn in_version(name: &[u8], version: Version) -> Vec<u8> {
     let mut name = name.to_vec();
-    name.splice(..1, [version as u8]);
+    if InternetName::read(&name).is_some_and(|parts| parts.address.four().is_some()) {
+        name.splice(..1, [version as u8]);
+    }
     name
 }
 
-fn internet_parts(name: &[u8]) -> (u16, [u8; 4]) {
+fn internet_parts(name: &[u8]) -> (u16, Address) {
     // Linux shows the number of the protocol for the port of a raw socket.
     const PROTOCOL: u16 = 1;
-    match name {
-        [_, MESSAGES, a, b, c, d, _, _] if version(name).is_some() => (PROTOCOL, [*a, *b, *c, *d]),
-        [_, _, a, b, c, d, high, low] if version(name).is_some() => (u16::from_be_bytes([*high, *low]), [*a, *b, *c, *d]),
-        _ => (0, ANY),
+    match InternetName::read(name) {
+        Some(parts) if parts.kind == MESSAGES => (PROTOCOL, parts.address),
+        Some(parts) => (parts.port, parts.address),
+        None => (0, Address::Four(ANY)),
     }
 }
