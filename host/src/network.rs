@@ -169,10 +169,10 @@ impl Network {
         Err(failure("two machines are joined by it already".to_string(), "name another socket"))
     }
 
-    /// Options of the monitor `network`, where its own addresses do not fit.
+    /// Options of the monitor `network` that `run` puts around the command.
     pub fn options(&self) -> Vec<OsString> {
         match self {
-            Network::User(_) => Vec::new(),
+            Network::User(_) => ["--version-6".into()].to_vec(),
             Network::Wire(_, number, _) => ["--address".into(), format!("10.0.3.{number}/24").into(), "--gateway".into(), "none".into()].to_vec(),
         }
     }

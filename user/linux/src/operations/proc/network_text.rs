@@ -60,7 +60,7 @@ fn of_kind(process: &mut Process, family: Family, is_of_kind: impl Fn(&KnownSock
 fn addresses_6(interfaces: &[Interface]) -> String {
     let line = |interface: &Interface| {
         let six = interface.six?;
-        let scope = if interface.is_loopback() { 0x10 } else { 0 };
+        let scope = if interface.is_loopback() { 0x10 } else if six.is_of_site() { 0x40 } else { 0 };
         Some(format!("{:032x} {:02x} {:02x} {scope:02x} 80 {:>8}\n", u128::from_be_bytes(six.address), interface.index, six.prefix, interface.shown_name()))
     };
     interfaces.iter().filter_map(line).collect()

@@ -46,6 +46,13 @@ pub struct Six {
     pub gateway: Option<[u8; 16]>,
 }
 
+impl Six {
+    /// Returns true for an address of one site alone (`fec0::/10`).
+    pub fn is_of_site(self) -> bool {
+        self.address[0] == 0xfe && self.address[1] & 0xc0 == 0xc0
+    }
+}
+
 /// Number of packets that can wait at an interface.
 pub const QUEUE: u32 = 1000;
 /// Length in bits of the whole address of version 6.

@@ -28,6 +28,8 @@ const PERMANENT: u8 = 0x80;
 const HOST: u8 = 254;
 const LINK_SCOPE: u8 = 253;
 const EVERYWHERE: u8 = 0;
+/// Scope of addresses of version 6 that are of one site.
+const SITE: u8 = 200;
 /// `RT_TABLE_MAIN`, `RTPROT_KERNEL` and `RTPROT_BOOT`, `RTN_UNICAST`.
 const MAIN: u8 = 254;
 const BY_KERNEL: u8 = 2;
@@ -55,7 +57,11 @@ fn link(interface: &Interface) -> Vec<u8> {
 
 /// An address of an interface as a `struct ifaddrmsg` with attributes.
 fn own_address(interface: &Interface, family: u16, prefix: u8, address: &[u8]) -> Vec<u8> {
-    let scope = if interface.is_loopback() { HOST } else { EVERYWHERE };
+    let scope = match interface.six {
+        _ if interface.is_loopback() => HOST,
+        Some(six) if family == AF_INET6 && six.is_of_site() => SITE,
+        _ => EVERYWHERE,
+    };
     let mut body = [family as u8, prefix, PERMANENT, scope].to_vec();
     body.extend(interface.index.to_le_bytes());
     attribute(&mut body, 1, address);
@@ -156,6 +162,7 @@ pub fn answers(bytes: &[u8], receiver: u32, interfaces: &[Interface]) -> Vec<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operations::sockets::interfaces::Six;
     use crate::operations::sockets::netlink::{ACKNOWLEDGE, ALL, DONE, ERROR, HEADER};
     use alloc::vec;
     use crate::state::files::socket_family::{LOOPBACK, LOOPBACK6};
@@ -227,6 +234,9 @@ mod tests {
     #[test]
     fn a_card_is_told_of_with_its_ways_out() {
         let card = Interface { name: b"eth0\0", index: 2, hardware: 1, card: [2; 6], flags: 0x1043, largest: 1500, address: [10, 0, 2, 15], prefix: 24, gateway: Some([10, 0, 2, 2]), six: None };
+        let six = Six { address: [0xfe, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 15], prefix: 64, gateway: None };
+        let site = super::answers(&request(GET_ADDRESS, ALL, &[AF_INET6 as u8]), 1, &[Interface::LOOPBACK, Interface { six: Some(six), ..card }]);
+        assert_eq!(site[1][HEADER..HEADER + 4], [AF_INET6 as u8, 64, PERMANENT, SITE]);
         let both = [Interface::LOOPBACK, card];
         let all = |kind, size| super::answers(&request(kind, ALL, &vec![0; size]), 1, &both);
         assert_eq!(kinds(&all(GET_LINK, LINK)), [NEW_LINK, NEW_LINK, DONE]);
