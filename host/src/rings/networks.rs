@@ -44,7 +44,7 @@ const PINGS: [(&str, &str); 2] = [
 /// Stacks that ask routers for an address of version 6.
 const STACKS_6: [&str; 2] = ["network --version-6 process", "network --version-6 guard --allow console --allow memory --allow clock --allow report --allow read --allow write --allow connect~tcp~[fec0::2]:* process"];
 
-/// This machine, as it is known here, and as guests know it.
+/// Addresses of this machine: as it is known here, and as guests know it.
 const HERE: (IpAddr, &str) = (IpAddr::V4(Ipv4Addr::LOCALHOST), "10.0.2.2");
 const HERE_6: (IpAddr, &str) = (IpAddr::V6(Ipv6Addr::LOCALHOST), "[fec0::2]");
 

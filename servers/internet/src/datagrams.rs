@@ -76,7 +76,8 @@ impl Datagrams {
         }
     }
 
-    /// Sends a datagram from this address of the machine. One for which there is no room is lost, as on a wire.
+    /// Sends a datagram from this address of the machine. One for which there is no room is lost,
+    /// as on a wire.
     pub fn send(&mut self, sockets: &mut SocketSet<'static>, own: Option<IpAddress>, datagram: &Datagram) {
         self.expect(sockets, datagram.from);
         if let Some(port) = self.ports.get(&datagram.from) {

@@ -21,7 +21,7 @@ const HOPS: u8 = 255;
 /// Bytes of the head of a frame.
 const HEAD: usize = 14;
 
-/// What a router says.
+/// Message of a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advertisement {
     /// Address of the router, on this wire.
@@ -68,7 +68,7 @@ pub fn advertisement(frame: &[u8]) -> Option<Advertisement> {
 /// State of the addresses.
 #[derive(Debug)]
 enum State {
-    /// Nobody is asked.
+    /// Silence: nobody is asked.
     Off,
     /// Routers are asked until the first time, and anew at the second one.
     Asked(u64, u64),
@@ -81,7 +81,7 @@ enum State {
 pub struct Router {
     card: [u8; 6],
     state: State,
-    /// What a router has said since it was looked at.
+    /// Message of a router that came since the last look.
     heard: Option<Advertisement>,
 }
 

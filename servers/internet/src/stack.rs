@@ -66,8 +66,8 @@ impl Stack {
         self
     }
 
-    /// The same machine, which asks routers for an address of version 6. It has none if nobody
-    /// tells one in time.
+    /// Makes the machine ask routers for an address of version 6. It has none if nobody tells one
+    /// in time.
     pub fn asking_6(mut self, now: u64) -> Stack {
         self.router.ask(now);
         self.take_addresses();

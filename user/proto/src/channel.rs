@@ -143,9 +143,9 @@ crate::protocol! {
     /// good (`EDQUOT`); -1: none. What comes by datagrams beyond that is lost. Accounts that are
     /// made at that port count for it. Port: the service. `ENODEV`: there is no outside.
     54 limit(connections: Number, bytes_in: Number, bytes_out: Number) -> (; references channels: Own(Channels));
-    /// Tells of the machine's address of version 6, the number of leading bits that all addresses on
-    /// the wire have alike, and whoever reaches all others (0: nobody). First bytes are the highest.
-    /// Port: the service. `ENODEV`: there is none.
+    /// Tells of the machine's address of version 6, the number of leading bits that all addresses
+    /// on the wire have alike, and whoever reaches all others (0: nobody). First bytes are the
+    /// highest. Port: the service. `ENODEV`: there is none.
     55 interface_6() -> (high: Hex, low: Hex, prefix: Number, gateway_high: Hex, gateway_low: Hex);
 }
 

@@ -23,8 +23,8 @@ fn six(number: u8) -> [u8; 16] {
     [0xfe, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xfe, 0, 0, number]
 }
 
-/// What a router says: itself, hops, prefix and its length, flags, and the seconds for which it
-/// holds.
+/// Frame of a router: its address, hops, prefix and its length, flags, and the seconds for which
+/// the prefix holds.
 fn told(router: [u8; 16], hops: u8, (prefix, length): ([u8; 16], u8), flags: NdiscPrefixInfoFlags, seconds: u64) -> Vec<u8> {
     let prefix_info = Some(NdiscPrefixInformation { prefix_len: length, flags, valid_lifetime: Duration::from_secs(seconds), preferred_lifetime: Duration::from_secs(seconds.min(1)), prefix: prefix.into() });
     let no_time = Duration::ZERO;

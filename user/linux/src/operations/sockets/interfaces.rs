@@ -31,7 +31,7 @@ pub struct Interface {
     pub prefix: u8,
     /// Address of whoever reaches all others.
     pub gateway: Option<[u8; 4]>,
-    /// What there is of version 6.
+    /// Address of version 6, if there is one.
     pub six: Option<Six>,
 }
 

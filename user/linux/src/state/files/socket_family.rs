@@ -139,7 +139,8 @@ pub fn hops(name: &[u8]) -> Option<u16> {
     InternetName::read(name).filter(|parts| parts.is_icmp()).map(|parts| parts.port)
 }
 
-/// Returns the same name in another version. Other machines' addresses of version 6 are of no other.
+/// Returns the same name in another version. Other machines' addresses of version 6 are of no
+/// other.
 pub fn in_version(name: &[u8], version: Version) -> Vec<u8> {
     let mut name = name.to_vec();
     if InternetName::read(&name).is_some_and(|parts| parts.address.four().is_some()) {
