@@ -17,7 +17,6 @@ use crate::failure::STATUSES;
 use crate::fuzz::arguments::FuzzArguments;
 use crate::lint::arguments::LintArguments;
 use crate::network::{Network, NetworkArguments};
-use crate::store;
 
 /// Examples that `nacre --help` shows. The test `examples` runs each of them.
 const EXAMPLES: &str = "\
@@ -206,6 +205,9 @@ pub struct GuestArguments {
     /// Disks of the guest's
     #[arg(skip)]
     pub disks: Vec<Disk>,
+    /// The machine has a source of random bytes
+    #[arg(skip)]
+    pub has_source: bool,
     /// Network that the machine's card is joined to
     #[arg(skip)]
     pub network: Option<Network>,
@@ -225,10 +227,10 @@ pub struct MachineArguments {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub cpus: u32,
     /// Memory, with a suffix K, M or G
-    #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = crate::amounts::memory)]
     pub memory: u64,
     /// End the machine after so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::amounts::seconds)]
     pub timeout: Option<Duration>,
     /// Let time advance with instructions: each run is the same, with the same random bytes
     #[arg(long, env = "NACRE_ICOUNT", value_parser = clap::builder::FalseyValueParser::new())]
@@ -266,6 +268,9 @@ pub struct MachineArguments {
     /// Disks of the guest's
     #[arg(skip)]
     pub disks: Vec<Disk>,
+    /// The machine has a source of random bytes
+    #[arg(skip)]
+    pub has_source: bool,
     /// Network that the guest's card is joined to
     #[arg(skip)]
     pub network: Option<Network>,
@@ -273,7 +278,7 @@ pub struct MachineArguments {
 
 impl Default for MachineArguments {
     fn default() -> Self {
-        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None, debug_line: None, ports: Vec::new(), takes_turns: false, holds_devices: false, directory: None, volumes: Vec::new(), disks: Vec::new(), network: None }
+        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), has_source: false, console: None, store: None, debug_line: None, ports: Vec::new(), takes_turns: false, holds_devices: false, directory: None, volumes: Vec::new(), disks: Vec::new(), network: None }
     }
 }
 
@@ -296,6 +301,10 @@ pub struct RunArguments {
     /// the same path)
     #[arg(long = "out", value_name = "GUEST[:HOST]", value_parser = crate::outputs::parse)]
     pub outputs: Vec<crate::outputs::Named>,
+    /// Give the machine a source of random bytes of this machine's, beside the processor's and
+    /// those that it starts with
+    #[arg(long)]
+    pub rng: bool,
     /// Run each of the arguments in a copy of this image's environment, which reads it as a line of
     /// input, instead of starting a program
     #[arg(long, value_name = "IMAGE")]
@@ -349,7 +358,7 @@ impl NewMachine {
     fn thaw(&self, image: &Path) -> RunArguments {
         let command = ["checkpoint".into(), "--thaw".into(), image.as_os_str().to_os_string()];
         let guest = GuestArguments { files: self.files.clone(), limits: self.limits.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
-        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), warm: None, directory: RootArguments::default(), volumes: VolumeArguments::default(), disks: DiskArguments::default(), network: self.network.clone(), guest }
+        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), rng: false, warm: None, directory: RootArguments::default(), volumes: VolumeArguments::default(), disks: DiskArguments::default(), network: self.network.clone(), guest }
     }
 }
 
@@ -416,20 +425,6 @@ pub struct LatencyArguments {
     pub command: Vec<OsString>,
 }
 
-fn parse_size(text: &str) -> Result<u64, String> {
-    let size = store::parse_bytes(text)?;
-    if size < 16 << 20 {
-        return Err("the machine needs at least 64M beside its files".to_string());
-    }
-    Ok(size)
-}
-
-fn parse_seconds(text: &str) -> Result<Duration, String> {
-    let wrong = || "a time is a positive number of seconds, such as 10 or 0.5".to_string();
-    let seconds: f64 = text.parse().map_err(|_| wrong())?;
-    if seconds > 0.0 { Duration::try_from_secs_f64(seconds).map_err(|_| wrong()) } else { Err(wrong()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -444,23 +439,6 @@ mod tests {
         let cli = Cli::try_parse_from(["nacre", "thaw", "-p", "8080:80", "image"]).unwrap();
         let Task::Thaw(arguments) = cli.task else { panic!("another command") };
         assert_eq!(arguments.as_run().network.published.len(), 1);
-    }
-
-    #[test]
-    fn sizes() {
-        assert_eq!(parse_size("512M"), Ok(512 << 20));
-        assert_eq!(parse_size("2g"), Ok(2 << 30));
-        for wrong in ["", "M", "-1M", "1M", "99999999999G", "1T"] {
-            assert!(parse_size(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn seconds() {
-        assert_eq!(parse_seconds("0.5"), Ok(Duration::from_millis(500)));
-        for wrong in ["", "0", "-1", "nan", "inf", "1e300"] {
-            assert!(parse_seconds(wrong).is_err(), "{wrong}");
-        }
     }
 
     /// Commands of the first screen and of all help texts, from README.md and this file.

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod absolute;
+mod amounts;
 mod bench;
 mod linux_comparison;
 mod boot;

@@ -28,6 +28,9 @@ use crate::session::{Ending, Event, Limits, Session, Streams};
 use crate::store::{self, Named, Store};
 use crate::tree::Tree;
 
+/// The word of the kernel's command line by which root knows of the source of random bytes.
+const RANDOM: &str = "random=1";
+
 /// Runs the program; its status.
 pub fn run(tree: &Tree, arguments: &RunArguments) -> Outcome<i32> {
     run_products(&builds::ensure_for(tree, &arguments.guest.command)?, arguments)
@@ -45,7 +48,10 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let disks = arguments.disks.open(&here)?;
     let network = arguments.network.open()?;
     check_image(&arguments.guest.command)?;
-    let guest = GuestArguments { seed, root: directory.clone(), volumes: volumes.clone(), disks: disks.clone(), network: network.clone(), starts_here: true, memory: Some(arguments.machine.memory), outputs: left, ..arguments.guest.clone() };
+    if arguments.rng && arguments.machine.icount {
+        return Err(Failure::new(Class::Usage, "--rng gives other bytes in each run, and --icount the same").remedy("leave one of them out"));
+    }
+    let guest = GuestArguments { seed, root: directory.clone(), volumes: volumes.clone(), disks: disks.clone(), network: network.clone(), has_source: arguments.rng, starts_here: true, memory: Some(arguments.machine.memory), outputs: left, ..arguments.guest.clone() };
     let guest = Guest::compose(products, &guest, &facts)?;
     for (path, here) in &guest.outputs {
         outputs.entry(path.clone()).or_insert(here.clone());
@@ -61,6 +67,10 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     machine_arguments = with_directory(machine_arguments, directory);
     (machine_arguments.volumes, machine_arguments.disks) = (volumes, disks);
     machine_arguments = with_network(machine_arguments, network);
+    if arguments.rng {
+        machine_arguments.kernel_option.push(RANDOM.to_string());
+        machine_arguments.has_source = true;
+    }
     machine_arguments.takes_turns = guest.has_machine || arguments.guest.command.iter().any(|word| image::has_machine(Path::new(word)));
     let line = arguments.gdb.map(DebugLine::open).transpose()?;
     if let Some(line) = &line {

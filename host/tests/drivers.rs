@@ -1,5 +1,5 @@
-//! Ends the drivers of directories and of a disk again and again, while a program reads and writes
-//! there: others take their places, and what was synced is there.
+//! Ends the drivers of directories, of a disk and of the source of random bytes again and again,
+//! while a program reads and writes there: others take their places, and what was synced is there.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -122,4 +122,26 @@ fn the_directory_around_the_tree_comes_back() {
     let told = String::from_utf8_lossy(&running.wait_with_output().unwrap().stderr).into_owned();
     assert!(rest.ends_with(&["mine", "changed", "/usr/bin"].map(String::from)), "{rest:?}\n{told}");
     assert_eq!(told.matches("/: its driver was ended; another one starts").count(), ENDS as usize, "{told}");
+}
+
+/// A shell that reads random bytes, two of which are never the same, and says how often.
+const DRAWS: &str = "before=; n=0; while [ ! -e /tmp/end ]; do now=$(head -c 16 /dev/urandom | od -An -tx1); \
+    [ ${#now} -gt 40 ] && [ \"$now\" != \"$before\" ] || echo same; before=$now; n=$((n+1)); echo $n; done; echo over";
+
+#[test]
+fn the_source_of_random_bytes_comes_back() {
+    assert!(nacre(&["run", "true"]).status().unwrap().success());
+    let name = format!("random-{}", std::process::id());
+    let mut running = nacre(&["run", "--timeout", "600", "--name", &name, "--rng", "sh", "-c", DRAWS]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(running.stdout.take().unwrap()).lines();
+    for _ in 0..ENDS {
+        let drawn: Vec<String> = (0..3).map(|_| lines.next().expect("the program goes on").unwrap()).collect();
+        assert!(drawn.iter().all(|line| line.parse::<u64>().is_ok()), "{drawn:?}");
+        assert!(nacre(&["kill", &name, "--driver", "0"]).status().unwrap().success());
+    }
+    assert!(nacre(&["exec", &name, "touch", "/tmp/end"]).status().unwrap().success());
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    let told = String::from_utf8_lossy(&running.wait_with_output().unwrap().stderr).into_owned();
+    assert!(rest.last().is_some_and(|line| line == "over") && !rest.contains(&"same".to_string()), "{rest:?}\n{told}");
+    assert_eq!(told.matches("the source of random bytes: its driver was ended; another one starts").count(), ENDS as usize, "{told}");
 }

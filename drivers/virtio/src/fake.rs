@@ -3,7 +3,7 @@
 
 use crate::memory::{Memory, Shared};
 use crate::pci::Configuration;
-use crate::{BLOCK, CONSOLE, NETWORK, VENDOR};
+use crate::{BLOCK, CONSOLE, ENTROPY, NETWORK, VENDOR};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use alloc::{collections::VecDeque, vec};
@@ -117,6 +117,17 @@ impl Device {
         device
     }
 
+    /// A source of random bytes, which come by [`Device::arrive`].
+    pub fn entropy() -> Device {
+        let device = Device::card();
+        {
+            let mut state = device.0.borrow_mut();
+            state.space[2..4].copy_from_slice(&ENTROPY.to_le_bytes());
+            state.rings.truncate(1);
+        }
+        device
+    }
+
     /// A disk with these contents.
     pub fn disk(contents: Vec<u8>) -> Device {
         let device = Device::new(&[b""]);
@@ -129,7 +140,8 @@ impl Device {
         device
     }
 
-    /// A frame comes to the card, with its head. Returns false if there is no buffer for it.
+    /// A frame comes to the card, with its head, or bytes from the source. Returns false if there
+    /// is no buffer for them.
     pub fn arrive(&self, frame: &[u8]) -> bool {
         self.0.borrow_mut().put(0, frame).is_some()
     }

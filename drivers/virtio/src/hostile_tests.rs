@@ -2,7 +2,7 @@
 //! answer that fits, or a fault, and reaches nothing outside of its memory.
 
 use crate::fake::{Device, FakeMemory};
-use crate::{Block, Exchange, Fault, MAX_FRAME, Network, Refusal, find};
+use crate::{Block, Entropy, Exchange, Fault, MAX_FRAME, Network, PORTION, Refusal, find};
 
 /// Seeds of each test.
 const SEEDS: u64 = 10_000;
@@ -118,6 +118,32 @@ fn a_hostile_card_gives_frames_that_fit_or_is_out_of_use() {
         faults += usize::from((0..LOOKS).any(|_| turn(&mut dice).is_err()));
     }
     assert!(came > 0 && went > 0 && faults > 0 && (faults as u64) < SEEDS, "{came} frames came, {went} went, {faults} faults");
+}
+
+#[test]
+fn a_hostile_source_gives_bytes_that_fit_or_is_out_of_use() {
+    let (mut came, mut faults) = (0, 0);
+    for seed in 1..=SEEDS {
+        let (mut device, mut dice) = (Device::entropy(), Dice(seed));
+        let (function, owner) = (find(&mut device, crate::VENDOR, crate::ENTROPY).unwrap(), device.clone());
+        let mut source: Entropy<FakeMemory> = Entropy::start(&mut device, function, |_| Some(owner.registers()), |size| owner.take(size)).unwrap();
+        let mut bytes = [0; PORTION];
+        let mut turn = |dice: &mut Dice| -> Result<(), Fault> {
+            source.ask();
+            if dice.throw(2) == 0 {
+                owner.arrive(&[7; PORTION][..dice.throw(1 + PORTION as u64) as usize]);
+            }
+            scribble_rings(&owner, dice);
+            source.take_interrupt();
+            if let Some(count) = source.take(&mut bytes)? {
+                assert!(count <= PORTION, "seed {seed}");
+                came += 1;
+            }
+            Ok(())
+        };
+        faults += usize::from((0..LOOKS).any(|_| turn(&mut dice).is_err()));
+    }
+    assert!(came > 0 && faults > 0 && (faults as u64) < SEEDS, "{came} portions came, {faults} faults");
 }
 
 /// Scribbles into the rings of both queues, mostly where the device writes.

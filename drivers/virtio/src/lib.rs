@@ -1,5 +1,5 @@
 //! Virtio devices on PCI: the console with many ports, the device of files, the network card,
-//! and disks: drivers without a kernel.
+//! disks, and the source of random bytes: drivers without a kernel.
 //!
 //! Nothing that the device says is trusted. A program that uses this gives memory and registers in
 //! through [`Memory`] and [`Configuration`].
@@ -12,6 +12,7 @@ extern crate alloc;
 mod block;
 mod console;
 mod control;
+mod entropy;
 mod exchange;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
@@ -28,6 +29,7 @@ mod transport;
 
 pub use block::{Block, Refusal, SECTOR};
 pub use console::{Console, MAX_PORTS, Port, WRITE_SIZE};
+pub use entropy::{Entropy, PORTION};
 pub use exchange::Exchange;
 pub use memory::{Memory, Shared};
 pub use network::{MAX_FRAME, Network};
@@ -43,6 +45,9 @@ pub const CONSOLE: u16 = 0x1043;
 pub const FILES: u16 = 0x1049;
 /// Number of the network card, without the transitional interface.
 pub const NETWORK: u16 = 0x1041;
+
+/// Number of the source of random bytes, without the transitional interface.
+pub const ENTROPY: u16 = 0x1044;
 
 /// Number of disks, without the transitional interface.
 pub const BLOCK: u16 = 0x1042;

@@ -3,7 +3,7 @@
 
 use crate::fake::{Device, FakeMemory};
 use crate::pci::Configuration;
-use crate::{BLOCK, Block, CONSOLE, Console, Fault, NETWORK, Network, Refusal, VENDOR, find};
+use crate::{BLOCK, Block, CONSOLE, Console, ENTROPY, Entropy, Fault, NETWORK, Network, Refusal, VENDOR, find};
 use alloc::{vec, vec::Vec};
 
 fn start(names: &[&[u8]]) -> (Device, Console<FakeMemory>) {
@@ -389,4 +389,20 @@ fn a_disk_that_does_not_answer_is_given_up() {
         looks < 5
     });
     assert_eq!((fault, looks), (Err(Refusal::Broken(Fault("the disk does not answer"))), 5));
+}
+
+#[test]
+fn a_source_gives_what_it_was_asked_for_and_no_more() {
+    let mut device = Device::entropy();
+    let (function, owner) = (find(&mut device, VENDOR, ENTROPY).expect("the source"), device.clone());
+    let mut source: Entropy<FakeMemory> = Entropy::start(&mut device, function, |_| Some(owner.registers()), |size| owner.take(size)).expect("the source");
+    let mut bytes = [0; 64];
+    assert!(!owner.arrive(&[9; 64]), "nobody asked");
+    (0..3).for_each(|_| source.ask());
+    assert_eq!(source.take(&mut bytes), Ok(None));
+    assert!(owner.arrive(&[9; 40]) && !owner.arrive(&[8; 64]), "one portion is on its way");
+    assert_eq!((source.take(&mut bytes), &bytes[38..42]), (Ok(Some(40)), &[9, 9, 0, 0][..]));
+    source.ask();
+    assert!(owner.arrive(&[7; 64]));
+    assert_eq!((source.take(&mut bytes), bytes), (Ok(Some(64)), [7; 64]));
 }

@@ -121,7 +121,7 @@ impl Guest {
 /// Returns the names of the drivers that the machine needs.
 fn drivers(arguments: &GuestArguments) -> Vec<&'static str> {
     let (has_directories, has_disks) = (arguments.root.is_some() || !arguments.volumes.is_empty(), !arguments.disks.is_empty());
-    [("directory", has_directories), ("disk", has_disks), ("card", arguments.network.is_some())].into_iter().filter_map(|(name, is_needed)| is_needed.then_some(name)).collect()
+    [("directory", has_directories), ("disk", has_disks), ("card", arguments.network.is_some()), ("random", arguments.has_source)].into_iter().filter_map(|(name, is_needed)| is_needed.then_some(name)).collect()
 }
 
 /// Tells root of the directories of this machine and of the disks.

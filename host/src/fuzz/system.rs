@@ -25,6 +25,7 @@ pub fn fuzz(tree: &Tree, arguments: &FuzzArguments) -> Outcome<i32> {
         store: None,
         gdb: None,
         name: None,
+        rng: false,
         outputs: Vec::new(),
         warm: None,
         directory: Default::default(),

@@ -98,6 +98,9 @@ impl Machine {
         words.extend(volumes::words(&self.arguments.volumes));
         words.extend(disks::words(&self.arguments.disks));
         words.extend(self.arguments.network.iter().flat_map(Network::words));
+        if self.arguments.has_source {
+            words.extend(["-object", "rng-random,id=source,filename=/dev/urandom", "-device", "virtio-rng-pci,rng=source,disable-legacy=on"].map(OsString::from));
+        }
         if let Some(console) = &self.arguments.console {
             let mut file = OsString::from("file:");
             file.push(console);

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use frames::Failure;
 use nacre_abi::message::{MAX_BYTES, NO_REFERENCES};
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_driver::{DeviceMemory, Hands, registers, say};
+use nacre_driver::{DeviceMemory, Hands, interrupts, registers, say};
 use nacre_proto::nic::{self, Server, facts, receive, send, watch};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, Event, HandlerResult, Request, ServerEndpoint, driver};
@@ -51,7 +51,7 @@ impl Card {
     fn start(hands: &mut Hands, port: &OwnedPort) -> Result<Card, String> {
         let memory = hands.for_device_in_parts();
         let device = Network::start(&mut hands.space, hands.function, registers, memory).map_err(|fault| String::from(fault.0))?;
-        let line = interrupts(port).map_err(|errno| format!("its interrupts cannot be had: {errno}"))?;
+        let line = interrupts(port, INTERRUPT).map_err(|errno| format!("its interrupts cannot be had: {errno}"))?;
         Ok(Card { device, line, fault: None, watcher: None, answer: vec![0; MAX_BYTES as usize] })
     }
 
@@ -97,21 +97,6 @@ impl Card {
                 return Err(format!("cannot be used any more: {}", fault.0));
             }
         }
-    }
-}
-
-/// Has interrupts come to the port. Returns the line, if no other device has it.
-fn interrupts(port: &OwnedPort) -> Result<Option<OwnedReference>, Errno> {
-    match driver::line(Reference::PARENT) {
-        Ok(reply) => {
-            io::interrupt_bind(reply.line.handle(), 0, port.handle(), INTERRUPT)?;
-            Ok(Some(reply.line))
-        }
-        Err(Errno::ENODEV) => {
-            let told = port.new_reference(nacre_abi::rights::REFERENCE_NOTIFY)?;
-            driver::interrupts(Reference::PARENT, INTERRUPT, told.handle()).map(|_| None)
-        }
-        Err(errno) => Err(errno),
     }
 }
 

@@ -8,8 +8,10 @@ extern crate alloc;
 
 mod carrier;
 mod hands;
+mod interrupts;
 mod patience;
 
 pub use carrier::{Carrier, IDLE, say, serve};
 pub use hands::{DeviceMemory, Hands, registers};
+pub use interrupts::interrupts;
 pub use patience::patience;

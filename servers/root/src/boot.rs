@@ -33,6 +33,8 @@ pub struct BootFacts {
     pub directory: u64,
     /// The machine has a network card that is to be used (`network=1`).
     pub has_card: bool,
+    /// The machine has a source of random bytes that is to be used (`random=1`).
+    pub has_source: bool,
     /// Address of the ACPI root pointer, or 0.
     pub acpi_root: u64,
 }
@@ -60,9 +62,9 @@ impl BootFacts {
         let (store, has_commands) = (take_store(&mut ranges, option(&line, b"store").unwrap_or(0)), option(&line, b"control") == Some(1));
         let (ports, directory) = (option(&line, b"ports").unwrap_or(0), option(&line, b"directory").unwrap_or(0));
         let image = MemoryRange { start: word(offset_of!(BootInfo, image_start))?, size: word(offset_of!(BootInfo, image_size))? };
-        let has_card = option(&line, b"network") == Some(1);
+        let [has_card, has_source] = [&b"network"[..], b"random"].map(|name| option(&line, name) == Some(1));
         let acpi_root = word(offset_of!(BootInfo, acpi_root))?;
-        Some(BootFacts { image, ranges, store, has_commands, ports, directory, has_card, acpi_root })
+        Some(BootFacts { image, ranges, store, has_commands, ports, directory, has_card, has_source, acpi_root })
     }
 }
 

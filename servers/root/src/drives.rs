@@ -1,6 +1,6 @@
-//! Directories of the host's, disks and the network card, each in the hands of a driver: a program
-//! beside the machine's, which gets the device. Those of files carry out requests of 9P. The
-//! driver's end is that device's alone.
+//! Directories of the host's, disks, the network card and the source of random bytes, each in the
+//! hands of a driver: a program beside the machine's, which gets the device. Those of files carry
+//! out requests of 9P. The driver's end is that device's alone.
 //!
 //! Root waits for each answer. A driver that gives none in time ends, and each that has ended has a
 //! successor, which resets the device. What was written to a directory is the host's by then. A
@@ -35,6 +35,7 @@ use nacre_nest::{Child, Ports, Program, Sizes, SpawnError, spawn};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, driver};
 use nacre_sys::{OwnedReference, Span};
+use nacre_virtio::{ENTROPY, NETWORK};
 
 /// Drivers of a device, one after the other, that end by themselves soon or do not answer: then
 /// there is no other.
@@ -90,8 +91,7 @@ impl Drive {
     }
 }
 
-/// All devices: directories, disks, the network card. The program starts once each driver is ready
-/// or has ended.
+/// All devices. The program starts once each driver is ready or has ended.
 #[derive(Default)]
 pub struct Drives {
     all: Vec<Drive>,
@@ -106,7 +106,7 @@ impl Drives {
     /// an interrupt line of a device that is root's own.
     pub fn find(boot: Option<&BootFiles>, facts: &BootFacts, bound: Option<u64>) -> (Drives, Vec<Vec<u8>>) {
         let (mut drives, mut faults) = (Drives::default(), Vec::new());
-        for listed in listed(boot, facts.directory, facts.has_card) {
+        for listed in listed(boot, facts.directory, [facts.has_card, facts.has_source]) {
             match bus::hand_out(&facts.own_ranges(), listed.kind.device, listed.before, listed.kind.all_memory()) {
                 Ok(handed) => drives.all.push(Drive::new(handed, listed, bound)),
                 Err(fault) => faults.push([&listed.name, &b": cannot be used: "[..], fault.0.as_bytes()].concat()),
@@ -143,6 +143,11 @@ impl Drives {
         self.all.get_mut(number)
     }
 
+    /// Returns true if a device is a source of random bytes.
+    pub fn is_source(&self, number: usize) -> bool {
+        self.kind(number).is_some_and(|kind| kind.device == ENTROPY)
+    }
+
     /// Tells drivers of the interrupts of devices that share the line which went up.
     pub fn pass_interrupts(&self) {
         self.all.iter().for_each(|drive| drive.interrupts.pass(&drive.handed));
@@ -151,7 +156,7 @@ impl Drives {
     /// Returns the number of the card's driver, and the port of it for clients. The driver with the
     /// number `failed` counts as one that does not answer from now on.
     pub fn card(&mut self, failed: u64) -> Result<(u64, OwnedReference), Errno> {
-        let drive = self.all.iter().find(|drive| drive.listed.kind.files.is_none() && !drive.is_over).ok_or(Errno::EIO)?;
+        let drive = self.all.iter().find(|drive| drive.listed.kind.device == NETWORK && !drive.is_over).ok_or(Errno::EIO)?;
         let number = u64::from(drive.generation) + 1;
         let mut line = drive.line.borrow_mut();
         if failed == number && line.wire.is_some() {

@@ -51,6 +51,21 @@ impl Random {
         *self = Random { stream: ChaCha20Rng::from_seed(key), left: RESEED, is_fixed: self.is_fixed };
     }
 
+    /// Mixes bytes of a device in. Who chose them knows nothing of the new key: what was there
+    /// before is in it, too. Of a generator with a fixed seed nothing changes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        if self.is_fixed {
+            return;
+        }
+        for part in bytes.chunks(KEY) {
+            let mut key = [0; KEY];
+            self.stream.fill_bytes(&mut key);
+            key.iter_mut().zip(part).for_each(|(byte, new)| *byte ^= new);
+            self.stream = ChaCha20Rng::from_seed(key);
+        }
+        self.reseed();
+    }
+
     /// Fills `bytes`.
     pub fn fill(&mut self, bytes: &mut [u8]) {
         if self.left < bytes.len() {
@@ -85,6 +100,21 @@ mod tests {
         assert_eq!(long(true), long(true));
         assert_ne!(bytes(&mut Random::new(b"seed", false, 1), 32), bytes(&mut Random::new(b"seed", false, 2), 32));
         assert!(long(true).iter().filter(|&&byte| byte == 0).count() < RESEED / 40);
+    }
+
+    #[test]
+    fn bytes_of_a_device_change_what_is_not_fixed() {
+        let after = |is_fixed, added: &[u8]| {
+            let mut random = Random { stream: ChaCha20Rng::from_seed([1; KEY]), left: RESEED, is_fixed };
+            random.add(added);
+            bytes(&mut random, 32)
+        };
+        assert_eq!(after(true, b"some"), after(true, b"others"));
+        assert_ne!(after(false, b"some"), after(false, b"others"));
+        // Also what lies behind the first key's size.
+        assert_ne!(after(false, &[0; 64]), after(false, &[[0; 63].as_slice(), &[1]].concat()));
+        // A device that gives nothing but zeros does not make the bytes known.
+        assert_ne!(after(false, &[0; 64]), bytes(&mut Random::new(&[0; KEY], true, 0), 32));
     }
 
     #[test]

@@ -32,4 +32,7 @@ crate::protocol! {
     /// Has the port notified with these bits when the device has interrupted, for a device that
     /// shares its line. The device was asked by then: its line is down. `ENODEV`: it has none.
     7 interrupts(bits: Hex; references port: Kept(Port)) -> ();
+    /// Mixes bytes of a source of random ones into those that the parent gives out. They are not
+    /// trusted: who knows them knows no more of the others. `EPERM`: the device is no such source.
+    8 mix(; bytes random: Data) -> ();
 }

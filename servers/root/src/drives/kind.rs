@@ -6,7 +6,7 @@ use crate::device_memory::DeviceMemory;
 use crate::boot_files::{BootFiles, DIRECTORIES, DISKS};
 use crate::tree::outside::Changes;
 use alloc::vec::Vec;
-use nacre_virtio::{BLOCK, Block, FILES, NETWORK, Network};
+use nacre_virtio::{BLOCK, Block, ENTROPY, Entropy, FILES, NETWORK, Network};
 
 /// A kind of device.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct DriveKind {
     pub memory: u64,
     /// Bytes of each of the parts behind it, for a request and for its answer.
     pub part: u64,
-    /// Set if programs use the device by files. Else they call its driver.
+    /// Set if programs use the device by files. Else they call its driver, or it calls us.
     pub files: Option<FileKind>,
 }
 
@@ -59,6 +59,8 @@ static DISK: DriveKind = DriveKind {
 };
 /// The network card.
 static CARD: DriveKind = DriveKind { program: b"/lib/nacre/card", name: b"card", device: NETWORK, memory: Network::<DeviceMemory>::MEMORY, part: 0, files: None };
+/// The source of random bytes.
+static SOURCE: DriveKind = DriveKind { program: b"/lib/nacre/random", name: b"random", device: ENTROPY, memory: Entropy::<DeviceMemory>::MEMORY, part: 0, files: None };
 
 impl DriveKind {
     /// Bytes of memory for the device, for a request, and for its answer.
@@ -82,15 +84,17 @@ pub struct Listed {
 }
 
 /// Returns the devices that the machine is to have: the directory around the tree, if `around` says
-/// the fate of its changes; other directories; disks; the network card.
-pub fn listed(boot: Option<&BootFiles>, around: u64, has_card: bool) -> Vec<Listed> {
+/// the fate of its changes; other directories; disks; the network card; the source of random bytes.
+pub fn listed(boot: Option<&BootFiles>, around: u64, [has_card, has_source]: [bool; 2]) -> Vec<Listed> {
     let of_root = (around != 0).then(|| Listed { kind: &DIRECTORY, before: 0, place: None, changes: changes(around), name: b"/".to_vec() });
     let first = usize::from(of_root.is_some());
     let mut all: Vec<Listed> = of_root.into_iter().collect();
     let list = |path| boot.and_then(|boot| boot.read(path)).unwrap_or_default();
     all.extend(of_list(&DIRECTORY, first, &list(DIRECTORIES)));
     all.extend(of_list(&DISK, 0, &list(DISKS)));
-    all.extend(has_card.then(|| Listed { kind: &CARD, before: 0, place: None, changes: Changes::Passed, name: b"the network card".to_vec() }));
+    let alone = |kind, name: &[u8]| Listed { kind, before: 0, place: None, changes: Changes::Passed, name: name.to_vec() };
+    all.extend(has_card.then(|| alone(&CARD, b"the network card")));
+    all.extend(has_source.then(|| alone(&SOURCE, b"the source of random bytes")));
     all
 }
 

@@ -4,7 +4,7 @@ use crate::drives::Drive;
 use crate::objects::Kind;
 use crate::root::Root;
 use crate::table::Key;
-use nacre_proto::driver::{Server, carry_out, device, interrupts, line, memory, ready, registers};
+use nacre_proto::driver::{Server, carry_out, device, interrupts, line, memory, mix, ready, registers};
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, HandlerResult, Request};
 use nacre_sys::Reference;
@@ -60,6 +60,15 @@ impl Server for Root {
         let port = request.keep(0)?;
         self.drives.get_mut(number).ok_or(Errno::ENODEV)?.interrupts.pass_to(port, bits)?;
         interrupts::Output::default().now()
+    }
+
+    fn mix(&mut self, request: &mut Request<'_>, random: &[u8]) -> HandlerResult<mix::Output> {
+        let number = self.drive_number(request)?;
+        if !self.drives.is_source(number) {
+            return Err(Errno::EPERM);
+        }
+        self.random.add(random);
+        mix::Output::default().now()
     }
 
     fn carry_out(&mut self, _: &mut Request<'_>, _: u64, _: u64) -> HandlerResult<carry_out::Output> {
