@@ -82,11 +82,8 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     if named.is_some() {
         machine_arguments.kernel_option.push("control=1".to_string());
     }
-    // A port interrupts when it likes, and so no run with it is the same as another.
     let is_large = !outputs.is_empty() || arguments.guest.command.iter().any(|word| word == "checkpoint");
-    if is_large && !arguments.machine.icount {
-        machine_arguments.ports.push(ports::RECORDS.to_string());
-    }
+    machine_arguments = with_ports(machine_arguments, is_large);
     let machine = machine(products, &image, machine_arguments);
     let limits = Limits { timeout: arguments.machine.timeout, outputs, desk: Desk::default() };
     let command = arguments.guest.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -148,6 +145,16 @@ pub fn with_directory(mut arguments: MachineArguments, directory: Option<Directo
 pub fn with_network(mut arguments: MachineArguments, network: Option<Network>) -> MachineArguments {
     arguments.kernel_option.extend(network.iter().map(|_| Network::WORD.to_string()));
     arguments.network = network;
+    arguments
+}
+
+/// Arguments of a machine whose output goes over a port, and with `is_large` files, too. A port
+/// interrupts when it likes, and so no run with it is the same as another.
+fn with_ports(mut arguments: MachineArguments, is_large: bool) -> MachineArguments {
+    if !arguments.icount {
+        let names = [ports::OUTPUT].into_iter().chain(is_large.then_some(ports::RECORDS));
+        arguments.ports.extend(names.map(str::to_string));
+    }
     arguments
 }
 

@@ -18,6 +18,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -83,7 +84,10 @@ pub struct Session {
     control: UnixStream,
     events: Receiver<Event>,
     open_lines: usize,
-    records: Option<JoinHandle<()>>,
+    /// Ports for output whose end has not been met.
+    open_ports: usize,
+    /// Threads that carry what comes over ports of root's.
+    carriers: Vec<JoinHandle<()>>,
     release_input: Option<Sender<()>>,
     /// Lines for root that came before it was ready.
     early: Vec<String>,
@@ -112,7 +116,13 @@ impl Session {
             None
         };
         let names = Names::new(machine.kernel());
-        streams::carry_output(lines.console, streams.output, sender.clone());
+        let output = Arc::new(Mutex::new(streams.output));
+        let output_port = if machine.arguments.ports.iter().any(|name| name == ports::OUTPUT) {
+            Some(streams::carry_output_port(started.take_port(ports::OUTPUT)?, output.clone(), sender.clone()))
+        } else {
+            None
+        };
+        streams::carry_output(lines.console, output, sender.clone());
         streams::carry_errors(lines.errors, streams.errors, sender.clone());
         streams::carry_messages(lines.messages, splitter, names, streams.messages, sender.clone());
         streams::carry_input(streams.input, input_line, released, streams.is_terminal, sender.clone());
@@ -121,7 +131,8 @@ impl Session {
             control,
             events,
             open_lines: 3,
-            records,
+            open_ports: output_port.iter().count(),
+            carriers: records.into_iter().chain(output_port).collect(),
             release_input: Some(release_input),
             early: Vec::new(),
             status: None,
@@ -140,15 +151,21 @@ impl Session {
             }
         }
         let code = self.started.wait()?;
-        self.finish_records()?;
+        self.started.close_ports();
+        while self.open_ports > 0 {
+            let event = self.next_event()?;
+            if let Some(status) = self.handle(event)? {
+                return Ok(Ending::Outside(status));
+            }
+        }
+        self.finish_ports()?;
         self.verdict(code).map(Ending::Program)
     }
 
-    /// Waits until all that came over the port for records is written. QEMU has ended.
-    fn finish_records(&mut self) -> Outcome<()> {
-        self.started.close_ports();
-        if let Some(records) = self.records.take() {
-            records.join().map_err(|_| Failure::new(Class::Internal, "what carries files has panicked"))?;
+    /// Waits until all that came over root's ports is written. QEMU has ended.
+    fn finish_ports(&mut self) -> Outcome<()> {
+        for carrier in self.carriers.drain(..) {
+            carrier.join().map_err(|_| Failure::new(Class::Internal, "what carries a port has panicked"))?;
         }
         while let Ok(event) = self.events.try_recv() {
             self.handle(event)?;
@@ -175,10 +192,12 @@ impl Session {
     /// Ends the machine and lets what it has already said through.
     fn drain(&mut self) {
         self.started.kill();
+        self.started.close_ports();
         let until = Instant::now() + GRACE;
-        while self.open_lines > 0 {
+        while self.open_lines + self.open_ports > 0 {
             match self.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Event::LineEnded) => self.open_lines -= 1,
+                Ok(Event::OutputEnded) => self.open_ports -= 1,
                 Ok(_) => {}
                 Err(_) => return,
             }
@@ -189,6 +208,7 @@ impl Session {
     fn handle(&mut self, event: Event) -> Outcome<Option<i32>> {
         match event {
             Event::LineEnded => self.open_lines -= 1,
+            Event::OutputEnded => self.open_ports -= 1,
             Event::Exit(status) => self.status = Some(status),
             Event::Ready => {
                 drop(self.release_input.take());

@@ -123,11 +123,17 @@ impl<M: Memory> Port<M> {
         count
     }
 
-    /// Takes what the device gave back.
-    fn collect(&mut self) -> Result<(), Fault> {
+    /// Takes what the device gave back of the guest's buffers.
+    fn collect_output(&mut self) -> Result<(), Fault> {
         for _ in 0..self.output.returned_count()? {
             self.output.take()?;
         }
+        Ok(())
+    }
+
+    /// Takes what the device gave back.
+    fn collect(&mut self) -> Result<(), Fault> {
+        self.collect_output()?;
         for _ in 0..self.input.returned_count()? {
             let Some(returned) = self.input.take()? else { break };
             if returned.length == 0 {
@@ -263,6 +269,18 @@ impl<M: Memory> Console<M> {
             self.transport.notify(&port.output);
         }
         count
+    }
+
+    /// Takes the buffers of a port that the host has taken: there is room for more.
+    pub fn collect_output(&mut self, port: usize) -> Result<(), Fault> {
+        self.ports.get_mut(port).map_or(Ok(()), Port::collect_output)
+    }
+
+    /// Asks for no interrupts when the host has taken what was written to a port, or asks for them
+    /// again. What the host took before that may have caused none.
+    pub fn be_quiet(&self, port: usize, is_quiet: bool) {
+        let Some(port) = self.ports.get(port) else { return };
+        if is_quiet { port.output.be_quiet() } else { port.output.be_loud() }
     }
 
     /// Takes the device out of use: it reads and writes no memory any more.

@@ -85,6 +85,21 @@ fn bytes_of_the_host_wait_until_they_are_read() {
 }
 
 #[test]
+fn a_quiet_port_is_asked_for_its_buffers() {
+    let (device, mut console) = start(&[b"a"]);
+    // The port's second queue, behind two of port 0 and two of control.
+    console.be_quiet(0, true);
+    assert!(device.is_quiet(5));
+    assert_eq!((console.write(0, b"hello"), console.ports()[0].given_count()), (5, 1));
+    assert_eq!((console.collect_output(0), console.ports()[0].given_count()), (Ok(()), 0));
+    console.be_quiet(0, false);
+    assert!(!device.is_quiet(5));
+    device.scribble_ring(5, 2, 9);
+    assert!(console.collect_output(0).is_err(), "more than it had");
+    assert_eq!(console.collect_output(7), Ok(()), "no such port");
+}
+
+#[test]
 fn bytes_of_the_guest_wait_for_the_host() {
     let (device, mut console) = start(&[b"a"]);
     assert_eq!(console.write(0, b"hello"), 5);

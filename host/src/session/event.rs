@@ -8,6 +8,8 @@ use super::terminal;
 pub enum Event {
     /// A serial line ended: QEMU is gone, or going.
     LineEnded,
+    /// The port for output ended: QEMU is gone, or going.
+    OutputEnded,
     /// The program ended with this status.
     Exit(i32),
     /// The guest takes input from now on.

@@ -12,6 +12,8 @@ use crate::scratch::Folder;
 
 /// Name of the port that carries files out of the guest.
 pub const RECORDS: &str = "nacre.records";
+/// Name of the port that carries the program's output out of the guest.
+pub const OUTPUT: &str = "nacre.output";
 /// Largest number of ports of a machine, as the guest's driver has it.
 pub const MAX_PORTS: usize = 16;
 

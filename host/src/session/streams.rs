@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ use crate::control::desk::Desk;
 /// Ctrl-].
 const LEAVE: u8 = 0x1d;
 
-type Sink = Box<dyn Write + Send>;
+/// Stream of this process that bytes go to.
+pub type Sink = Box<dyn Write + Send>;
 
 /// Time for which a line's bytes are collected before they are taken. QEMU writes them one by one,
 /// and each that finds a reader asleep costs it a wake-up.
@@ -42,17 +44,37 @@ fn read_line(mut line: impl Read, pause: Duration, mut take: impl FnMut(&[u8]) -
     }
 }
 
-/// COM1 to standard output. A slow reader slows the guest; one that is gone ends it.
-pub fn carry_output(line: UnixStream, mut output: Sink, events: Sender<Event>) {
+/// Standard output, which two threads share: the kernel's last words come over a serial line.
+pub type Shared = Arc<Mutex<Sink>>;
+
+/// Gives standard output what `line` brings. A slow reader slows the guest; one that is gone ends
+/// it.
+fn carry(line: impl Read, pause: Duration, output: &Shared, events: &Sender<Event>) {
+    read_line(line, pause, |bytes| {
+        let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = output.write_all(bytes).and_then(|()| output.flush());
+        let is_written = written.is_ok();
+        written.err().into_iter().for_each(|error| drop(events.send(Event::OutputGone(error))));
+        is_written
+    });
+}
+
+/// COM1 to standard output.
+pub fn carry_output(line: UnixStream, output: Shared, events: Sender<Event>) {
     thread::spawn(move || {
-        read_line(line, COLLECT, |bytes| {
-            let written = output.write_all(bytes).and_then(|()| output.flush());
-            let is_written = written.is_ok();
-            written.err().into_iter().for_each(|error| drop(events.send(Event::OutputGone(error))));
-            is_written
-        });
+        carry(line, COLLECT, &output, &events);
         let _ = events.send(Event::LineEnded);
     });
+}
+
+/// The port for output, if the machine has it, to standard output. The thread ends with QEMU.
+pub fn carry_output_port(port: Port, output: Shared, events: Sender<Event>) -> JoinHandle<()> {
+    thread::spawn(move || {
+        if let Ok(stream) = port.accept() {
+            carry(stream, Duration::ZERO, &output, &events);
+        }
+        let _ = events.send(Event::OutputEnded);
+    })
 }
 
 /// COM3 to standard error. Errors that nobody reads are dropped.

@@ -264,6 +264,13 @@ impl Console {
         }
     }
 
+    /// Returns what the program's output line is to send. With `is_carried` the line leaves it to
+    /// whoever has it from here.
+    pub fn output(&mut self, is_carried: bool) -> &mut VecDeque<u8> {
+        self.lines[0].be_carried(is_carried);
+        self.lines[0].queue()
+    }
+
     /// Sends what the lines take.
     pub fn push(&mut self) {
         for line in &mut self.lines {

@@ -51,6 +51,8 @@ impl Root {
         self.console.push_messages(&mut self.files);
         self.ports.push(&mut self.files);
         self.ports.settle(&mut self.objects);
+        let output = self.console.output(self.ports.carries_output());
+        self.ports.push_output(output, self.status.is_some());
         self.console.push();
         self.console.settle();
         if let Some(line) = &mut self.debug_line {

@@ -30,6 +30,8 @@ pub const BIT: u64 = 1 << 16;
 const OWN: &[u8] = b"nacre.";
 /// Name of the port that carries files out.
 const RECORDS: &[u8] = b"nacre.records";
+/// Name of the port that carries the program's output.
+const OUTPUT: &[u8] = b"nacre.output";
 /// Nanoseconds until the device must have named its ports.
 const LIMIT: u64 = 5_000_000_000;
 /// Maximum number of readers, of writers and of watchers of a port that wait.
@@ -68,6 +70,7 @@ pub struct HostPorts {
     fault: Option<Fault>,
     waiting: Vec<Waiting>,
     records: Option<usize>,
+    output: Option<usize>,
     outgoing: Messages,
     /// Bytes of the first of `outgoing`, which the device has not taken yet.
     part: Vec<u8>,
@@ -111,6 +114,7 @@ impl HostPorts {
             }
         }
         self.records = self.find(RECORDS);
+        self.output = self.find(OUTPUT);
     }
 
     fn find(&self, name: &[u8]) -> Option<usize> {
@@ -359,6 +363,38 @@ impl HostPorts {
             }
             let count = device.write(port, &self.part);
             self.part.drain(..count);
+        }
+    }
+
+    /// Returns true if the program's output goes over a port.
+    pub fn carries_output(&self) -> bool {
+        self.device.is_some() && self.output.is_some()
+    }
+
+    /// Gives the device as much of the program's output as it takes. The device interrupts only for
+    /// those who wait: for room, or with `is_over` until the host has all. Nobody gets what a host
+    /// that has gone leaves.
+    pub fn push_output(&mut self, queue: &mut VecDeque<u8>, is_over: bool) {
+        let Some(number) = self.output else { return };
+        let mut is_first = true;
+        while let Some(device) = &mut self.device {
+            if let Err(fault) = device.collect_output(number) {
+                return self.give_up(fault);
+            }
+            let Some(port) = device.ports().get(number) else { return };
+            if port.has_ended() {
+                queue.clear();
+            }
+            let waits = !queue.is_empty() || is_over && port.given_count() > 0;
+            let count = device.write(number, queue.as_slices().0);
+            queue.drain(..count);
+            if count == 0 {
+                device.be_quiet(number, !waits);
+                // Once more, since what the host took just before caused no interrupt.
+                if !waits || !core::mem::take(&mut is_first) {
+                    return;
+                }
+            }
         }
     }
 

@@ -49,13 +49,15 @@ pub struct Serial {
     has_interrupt: bool,
     takes_input: bool,
     enabled: u8,
+    /// Set if somebody else takes what is to go out.
+    is_carried: bool,
     queue: VecDeque<u8>,
 }
 
 impl Serial {
     /// The line whose first port is `base`. Without `has_interrupt` it is for output alone.
     pub fn new(base: u16, has_interrupt: bool) -> Serial {
-        Serial { base, has_interrupt, takes_input: has_interrupt, enabled: 0, queue: VecDeque::new() }
+        Serial { base, has_interrupt, takes_input: has_interrupt, enabled: 0, is_carried: false, queue: VecDeque::new() }
     }
 
     /// Sets the line up: 115200 baud, 8 bits, FIFOs on and empty, an interrupt at 14 bytes of the
@@ -84,6 +86,11 @@ impl Serial {
         }
     }
 
+    /// Leaves what is to go out to somebody else, or takes it again.
+    pub fn be_carried(&mut self, is_carried: bool) {
+        self.is_carried = is_carried;
+    }
+
     /// Returns the bytes that are to go out, to append to.
     pub fn queue(&mut self) -> &mut VecDeque<u8> {
         &mut self.queue
@@ -102,11 +109,14 @@ impl Serial {
 
     /// Returns true if somebody has to call [`push`](Self::push) again without an interrupt.
     pub fn wants_push(&self) -> bool {
-        !self.has_interrupt && !self.queue.is_empty()
+        !self.has_interrupt && !self.is_carried && !self.queue.is_empty()
     }
 
     /// Sends what the line takes now.
     pub fn push(&mut self, ports: &mut impl Ports) {
+        if self.is_carried {
+            return;
+        }
         for _ in 0..BURSTS {
             if self.queue.is_empty() {
                 return self.enable(ports, self.enabled & !ON_EMPTY);
