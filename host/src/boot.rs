@@ -1,6 +1,7 @@
 //! The boot image: its files, root's segments, and the bytes.
 
 mod command;
+mod contents;
 mod data;
 pub mod directory;
 pub mod disks;

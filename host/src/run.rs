@@ -64,6 +64,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     if !machine_arguments.debug {
         machine_arguments.kernel_option.push("quiet=1".to_string());
     }
+    let has_root = directory.is_some();
     machine_arguments = with_directory(machine_arguments, directory);
     (machine_arguments.volumes, machine_arguments.disks) = (volumes, disks);
     machine_arguments = with_network(machine_arguments, network);
@@ -90,7 +91,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let ending = attend(&machine, limits, facts, named.as_ref().map(|named| (named, command)))?;
     if let Ending::Program(status) = ending {
         say_signal(&guest.program, status);
-        say_missing(&guest, status);
+        say_missing(&guest, has_root, status);
     }
     Ok(ending.status())
 }
@@ -232,10 +233,11 @@ fn say_signal(name: &str, status: i32) {
 const NOT_FOUND: i32 = 127;
 
 /// Programs say what they did not find, and not that this machine has it.
-fn say_missing(guest: &Guest, status: i32) {
+fn say_missing(guest: &Guest, has_root: bool, status: i32) {
     match (&guest.absent, status) {
         (_, 0) => {}
         (Some(path), _) => eprintln!("nacre: {0} is a file of this machine that the guest does not have; give it along with --file {0}", path.display()),
+        (None, NOT_FOUND) if has_root => eprintln!("nacre: {} ended with status 127; what it did not find has to be in the directory that is the guest's root: install it there", guest.name),
         (None, NOT_FOUND) => {
             eprintln!("nacre: {} ended with status 127; if it did not find a program that this machine has, name that with --file: --file /usr/bin/PROGRAM", guest.name)
         }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::contents;
 use super::volumes::check_place;
 use crate::absolute::absolute;
 use crate::failure::{Class, Context, Failure, Outcome};
@@ -89,7 +90,11 @@ fn open(named: &Named, here: &Path) -> Outcome<Disk> {
         return Err(Failure::new(Class::File, format!("cannot use {shown} as a disk: it is a directory")).remedy(remedy));
     }
     let opened = OpenOptions::new().read(true).write(!named.is_read_only).open(&file);
-    opened.context(Class::File, || format!("cannot use {shown} as a disk"))?;
+    let opened = opened.context(Class::File, || format!("cannot use {shown} as a disk"))?;
+    if let Some(contents) = contents::foreign(&opened) {
+        let failure = Failure::new(Class::File, format!("cannot use {shown} as a disk: {contents} is there, which a guest does not know"));
+        return Err(failure.remedy("name a file, or a partition, with an ext2, ext3 or ext4 volume"));
+    }
     Ok(Disk { file, shown, path, is_read_only: named.is_read_only })
 }
 

@@ -204,11 +204,11 @@ impl Arena {
         self.data.set_taken(&data);
     }
 
-    /// A region of a part of the arena. `keeper` is asked when somebody wants to write to data that
-    /// is read-only for the moment.
-    pub fn region(&self, offset: u64, size: u64, holds_objects: bool, keeper: &OwnedPort) -> Result<OwnedRegion, Errno> {
+    /// A region of a part of the arena. `keeper`, which data has, is asked when somebody wants to
+    /// write to data that is read-only for the moment.
+    fn region(&self, offset: u64, size: u64, holds_objects: bool, keeper: Option<&OwnedPort>) -> Result<OwnedRegion, Errno> {
         let rights = if holds_objects { Rights::ALL } else { Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE) };
-        let keeper = if offset >= DATA { keeper.handle().as_keeper() } else { Reference::NONE };
+        let keeper = keeper.map_or(Reference::NONE, |keeper| keeper.handle().as_keeper());
         Ok(OwnedRegion::new(Space::OWN, self.address_of(offset), size, rights, keeper)?)
     }
 }
@@ -242,8 +242,10 @@ pub struct Piece {
     pub pool: u64,
     /// The piece may hold kernel objects. Servers inside share other memory with their clients.
     pub holds_objects: bool,
-    /// Region of the piece.
+    /// Region of the piece. It goes before the port that keeps it.
     pub region: OwnedRegion,
+    /// Port that hears of writes to data that is read-only.
+    _keeper: Option<OwnedPort>,
 }
 
 /// Kind of memory that is asked for.
@@ -260,16 +262,16 @@ pub enum Use {
 impl Piece {
     /// Takes zeroed memory, whole pages, for which this pool has paid. Of data, `keeper` is asked
     /// when somebody wants to write who cannot now.
-    pub fn take(arena: &mut Arena, size: u64, pool: u64, kind: Use, keeper: &OwnedPort) -> Result<Piece, Errno> {
+    pub fn take(arena: &mut Arena, size: u64, pool: u64, kind: Use, keeper: Option<OwnedPort>) -> Result<Piece, Errno> {
         let holds_objects = kind == Use::Objects;
         let offset = if kind == Use::Data { DATA + arena.data.take(size)? } else { arena.take_plain(size)? };
-        match arena.region(offset, size, holds_objects, keeper) {
-            Ok(region) => Ok(Piece { offset, size, pool, holds_objects, region }),
-            Err(errno) => {
-                arena.give(offset, size);
-                Err(errno)
-            }
-        }
+        Piece::again(arena, (offset, size), pool, holds_objects, keeper).inspect_err(|_| arena.give(offset, size))
+    }
+
+    /// The piece at this offset and of this size, which was given out before.
+    pub fn again(arena: &Arena, (offset, size): (u64, u64), pool: u64, holds_objects: bool, keeper: Option<OwnedPort>) -> Result<Piece, Errno> {
+        let region = arena.region(offset, size, holds_objects, keeper.as_ref())?;
+        Ok(Piece { offset, size, pool, holds_objects, region, _keeper: keeper })
     }
 
     /// Offsets in the data of the first byte and of the first one behind it; `None` if it is not

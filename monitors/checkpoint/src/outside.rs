@@ -28,6 +28,10 @@ use nacre_sys::{Condition, OwnedCondition, OwnedPort, OwnedReference, PortSet, R
 pub const PARENT: usize = 0;
 /// Number of the port at which others tell us that a request may go on. It is no entry.
 pub const WAKE: u64 = NUMBER >> 1;
+/// Bit of the word of a port that keeps the region of a piece, beside the number of the piece's own
+/// port. Who keeps a region refers to the port, so the piece's own would never be without
+/// references.
+const KEEPER: u64 = WAKE + 1;
 /// Bits of a port's word that hold its number. Those above hold the number of the environment.
 pub const NUMBER: u64 = (1 << ENVIRONMENT_SHIFT) - 1;
 /// Position of the environment's number in a port's word.
@@ -156,6 +160,11 @@ impl Outside {
         Ok(OwnedPort::new(self.place << ENVIRONMENT_SHIFT | number as u64, self.set)?)
     }
 
+    /// A port that keeps the region of the piece with this number.
+    pub fn keeper(&self, number: usize) -> Result<OwnedPort, Errno> {
+        Ok(OwnedPort::new(self.place << ENVIRONMENT_SHIFT | KEEPER | number as u64, self.set)?)
+    }
+
     /// The root of the files outside.
     pub fn files(&self) -> Reference {
         self.services.files()
@@ -194,7 +203,7 @@ impl Outside {
         let number = self.number()?;
         let made = self.port(number).and_then(|port| {
             let reference = port.new_reference(REFERENCE_USE)?;
-            Ok((self.take(size, pool, kind, &port)?, port, reference))
+            Ok((self.take(size, pool, kind, number)?, port, reference))
         });
         let (piece, port, reference) = made.inspect_err(|_| self.free.push(number))?;
         self.places.insert(port.handle().address(), number as u64);
@@ -210,7 +219,7 @@ impl Outside {
     /// Somebody wants to write to data that is read-only for the moment.
     pub fn fault(&mut self, request: &mut Request<'_>) {
         let [offset, needed, ..] = request.words();
-        let piece = self.piece(request.word() & NUMBER).and_then(|piece| piece.data().filter(|_| offset < piece.size));
+        let piece = self.piece(request.word() & NUMBER & !KEEPER).and_then(|piece| piece.data().filter(|_| offset < piece.size));
         let may_come = Rights(needed).contains(Rights::WRITE) && !Rights(needed).contains(Rights::OBJECTS);
         let opened = match piece.filter(|_| may_come) {
             Some((start, end)) => self.arena.data.fault(start + offset, (start, end)),
@@ -253,6 +262,10 @@ impl Outside {
     pub fn notified(&mut self, word: u64, bits: u64) {
         if word == WAKE {
             return self.go_on();
+        }
+        if word & KEEPER != 0 {
+            // Its region has gone.
+            return;
         }
         if let Some(Entry { what: What::Told(port), .. }) = self.entry(word) {
             // One that has gone need not hear of it.
@@ -331,11 +344,12 @@ impl Outside {
     }
 
     /// Takes memory from a pool.
-    fn take(&mut self, size: u64, pool: u64, kind: Use, keeper: &OwnedPort) -> Result<Piece, Errno> {
+    fn take(&mut self, size: u64, pool: u64, kind: Use, number: usize) -> Result<Piece, Errno> {
         let size = size.checked_next_multiple_of(PAGE_SIZE).ok_or(Errno::ENOMEM)?;
         if size == 0 {
             return Err(Errno::EINVAL);
         }
+        let keeper = if kind == Use::Data { Some(self.keeper(number)?) } else { None };
         self.pools.charge(pool, size)?;
         Piece::take(&mut self.arena, size, pool, kind, keeper).inspect_err(|_| self.pools.refund(pool, size))
     }

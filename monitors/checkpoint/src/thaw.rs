@@ -22,9 +22,9 @@ use nacre_nest::command::lossy;
 use nacre_proto::flags::{SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_CONTROL, SERVICE_FILES, SERVICE_MEMORY, SERVICE_NETWORK, SERVICE_NIC, SERVICE_OBJECTS, SERVICE_PROCESS};
 use nacre_proto::{Errno, parent};
 use nacre_snapshot::check::{Places, check_facts};
-use nacre_snapshot::image::{Facts, Fault, Origin, Port, Reader};
+use nacre_snapshot::image::{DATA, Facts, Fault, Origin, Port, Reader};
 use nacre_snapshot::{Access, Object, Place};
-use nacre_sys::{Condition, OwnedCondition, OwnedPort, OwnedReference, Reference};
+use nacre_sys::{Condition, OwnedCondition, OwnedReference, Reference};
 
 /// Environment of an image that was made.
 pub struct Thawed {
@@ -109,7 +109,7 @@ fn entries(facts: &Facts, outside: &Outside, lost: &mut Vec<String>) -> Result<V
             None => None,
             Some(port) => {
                 let own = outside.port(number)?;
-                let what = what(port, &own, outside, lost)?;
+                let what = what(port, number, outside, lost)?;
                 Some(Entry { port: own, what })
             }
         });
@@ -117,14 +117,14 @@ fn entries(facts: &Facts, outside: &Outside, lost: &mut Vec<String>) -> Result<V
     Ok(entries)
 }
 
-fn what(port: &Port, own: &OwnedPort, outside: &Outside, lost: &mut Vec<String>) -> Result<What, Errno> {
+fn what(port: &Port, number: usize, outside: &Outside, lost: &mut Vec<String>) -> Result<What, Errno> {
     Ok(match port {
         Port::Parent => What::Parent,
         Port::Pool(pool, is_shared, is_data) => What::Pool(PoolEnd { pool: *pool, is_shared: *is_shared, is_data: *is_data }),
         Port::Segment(offset, size, conditions, pool, holds_objects) => {
             let made = conditions.iter().map(|offset| Ok((*offset, OwnedCondition::make(Condition::create)?))).collect::<Result<_, Errno>>()?;
-            let region = outside.arena.region(*offset, *size, *holds_objects, own)?;
-            What::Segment(Piece { offset: *offset, size: *size, pool: *pool, holds_objects: *holds_objects, region }, made)
+            let keeper = if *offset >= DATA { Some(outside.keeper(number)?) } else { None };
+            What::Segment(Piece::again(&outside.arena, (*offset, *size), *pool, *holds_objects, keeper)?, made)
         }
         Port::Outside(origin) => {
             let got = reopen(outside.files(), origin);

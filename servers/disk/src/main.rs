@@ -47,7 +47,7 @@ fn mount(hands: &mut Hands, is_read_only: bool, clock: Clock) -> Result<Volume<D
     };
     let options = Options { read_only: is_read_only, cache: store::CACHE, clock: Box::new(time) };
     Volume::mount(Device { block, clock }, options).map_err(|error| match error {
-        MountError::NotExt4 => format!("{error}; make one there with mkfs.ext4"),
+        MountError::NotExt4 => format!("{error}; mkfs.ext4 makes one, in place of whatever is there"),
         _ => error.to_string(),
     })
 }
