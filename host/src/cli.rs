@@ -307,7 +307,7 @@ pub struct RunArguments {
     pub rng: bool,
     /// Run each of the arguments in a copy of this image's environment, which reads it as a line of
     /// input, instead of starting a program
-    #[arg(long, value_name = "IMAGE")]
+    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["root", "root_overlay", "root_ro", "volumes", "disks"])]
     pub warm: Option<PathBuf>,
     #[command(flatten)]
     pub directory: RootArguments,
@@ -347,6 +347,12 @@ pub struct NewMachine {
     #[arg(short, long = "file", value_name = "HOST[:PATH]")]
     pub files: Vec<String>,
     #[command(flatten)]
+    pub directory: RootArguments,
+    #[command(flatten)]
+    pub volumes: VolumeArguments,
+    #[command(flatten)]
+    pub disks: DiskArguments,
+    #[command(flatten)]
     pub network: NetworkArguments,
     /// Let all that goes on take so much and no more, as with `run`
     #[arg(long = "limit", value_name = "KIND=N", value_parser = crate::boot::limits::parse)]
@@ -358,7 +364,7 @@ impl NewMachine {
     fn thaw(&self, image: &Path) -> RunArguments {
         let command = ["checkpoint".into(), "--thaw".into(), image.as_os_str().to_os_string()];
         let guest = GuestArguments { files: self.files.clone(), limits: self.limits.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
-        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), rng: false, warm: None, directory: RootArguments::default(), volumes: VolumeArguments::default(), disks: DiskArguments::default(), network: self.network.clone(), guest }
+        RunArguments { machine: self.machine.clone(), store: None, gdb: None, name: self.name.clone(), outputs: Vec::new(), rng: false, warm: None, directory: self.directory.clone(), volumes: self.volumes.clone(), disks: self.disks.clone(), network: self.network.clone(), guest }
     }
 }
 

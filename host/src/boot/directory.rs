@@ -36,13 +36,13 @@ pub enum Changes {
 pub struct RootArguments {
     /// Take DIR of this machine for the guest's root directory, as it is: what the guest changes
     /// there is changed here. /dev, /proc, /run, /sys and /tmp are the guest's own
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["root_overlay", "root_ro", "warm"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["root_overlay", "root_ro"])]
     pub root: Option<PathBuf>,
     /// Take DIR as --root does, and keep what the guest changes in its memory, to be gone with it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["root_ro", "warm"])]
+    #[arg(long, value_name = "DIR", conflicts_with = "root_ro")]
     pub root_overlay: Option<PathBuf>,
     /// Take DIR as --root does, and refuse what the guest would change there
-    #[arg(long, value_name = "DIR", conflicts_with = "warm")]
+    #[arg(long, value_name = "DIR")]
     pub root_ro: Option<PathBuf>,
 }
 

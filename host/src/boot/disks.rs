@@ -24,7 +24,7 @@ pub struct DiskArguments {
     /// Put the ext2, ext3 or ext4 volume in FILE at PATH of the guest (default: /mnt). What fsync
     /// has returned for is there after any end of the machine. Behind :ro nothing is written. May
     /// be given several times
-    #[arg(long = "disk", value_name = "FILE[:PATH][:ro]", conflicts_with = "warm", value_parser = parse)]
+    #[arg(long = "disk", value_name = "FILE[:PATH][:ro]", value_parser = parse)]
     pub disks: Vec<Named>,
 }
 

@@ -22,7 +22,7 @@ pub struct VolumeArguments {
     /// Put the directory DIR of this machine at PATH of the guest (default: the same path), as it
     /// is: what the guest changes there is changed here. Behind :ro changes are refused, behind
     /// :overlay they are kept in the guest's memory. May be given several times
-    #[arg(short = 'v', long = "volume", value_name = "DIR[:PATH][:ro|:overlay]", conflicts_with = "warm", value_parser = parse)]
+    #[arg(short = 'v', long = "volume", value_name = "DIR[:PATH][:ro|:overlay]", value_parser = parse)]
     pub volumes: Vec<Named>,
 }
 
