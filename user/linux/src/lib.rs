@@ -168,7 +168,9 @@ mod operations {
     pub mod sockets {
         pub mod ancillary_data;
         pub mod interfaces;
+        pub mod connection_facts;
         pub mod known_sockets;
+        pub mod packet_facts;
         pub mod message_header;
         pub mod netlink;
         pub mod routes;

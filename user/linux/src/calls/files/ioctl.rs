@@ -9,7 +9,7 @@ use crate::calls::files::descriptors::set_flags;
 use crate::calls::memory::user_faults;
 use crate::operations::files::file_signals;
 use crate::operations::paths::file_status;
-use crate::operations::sockets::interfaces;
+use crate::operations::sockets::{interfaces, known_sockets};
 use crate::operations::terminals::job_control::{self, get_attributes, is_terminal};
 use crate::operations::terminals::terminal_io;
 use crate::process::Process;
@@ -17,6 +17,7 @@ use crate::state::files::open_file::OpenFile;
 use crate::state::files::socket_kind::Socket;
 use crate::state::threads::thread_table::PID;
 use alloc::rc::Rc;
+use nacre_proto::channel::SocketRecord;
 use nacre_proto::{channel, file, process as manager, terminal};
 use nacre_proto::structures::Attributes;
 use nacre_sys::Reference;
@@ -71,8 +72,19 @@ pub fn ioctl(process: &mut Process, frame: &mut Frame) -> Answer {
         _ if open.pipe().is_some() => Err(ENOTTY),
         request if request >> 8 == NEW >> 8 => user_faults::request_device(process, &open, request, argument),
         request if request >> 8 == INTERFACES && Socket::of(&open).is_some() => interfaces::request(process, request, argument),
+        TIOCOUTQ if let Some(socket) = Socket::of(&open).filter(|socket| socket.family.is_internet()) => unsent(process, &open, socket, argument),
         request => of_terminal(process, &open, request, argument),
     }
+}
+
+/// Returns the number of bytes of a socket of the internet that the other side has not got yet.
+fn unsent(process: &mut Process, open: &OpenFile, socket: Socket, argument: u64) -> Answer {
+    let known = if socket.has_messages() { None } else { known_sockets::one(process, open) };
+    if known.as_ref().is_some_and(|known| known.state == SocketRecord::LISTENING) {
+        return Err(EINVAL);
+    }
+    process.memory.write_half(argument, known.map_or(0, |known| known.unsent))?;
+    Ok(0)
 }
 
 fn set_nonblocking(process: &mut Process, open: &OpenFile, argument: u64) -> Answer {

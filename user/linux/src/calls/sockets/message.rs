@@ -148,7 +148,7 @@ fn receive_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u6
         incoming.put_credentials(process, received.credentials)?;
     }
     if socket.family.is_internet() && socket.has_messages() {
-        incoming.put_facts(process, file.options.get(), &received.from)?;
+        incoming.put_facts(process, file, &received.from)?;
     }
     incoming.put_files(process, core::mem::take(&mut received.files), flags & MSG_CMSG_CLOEXEC != 0)?;
     if header.name != 0 {

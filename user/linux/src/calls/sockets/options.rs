@@ -2,12 +2,13 @@
 
 use crate::abi::errno::{Answer, EINVAL, EOPNOTSUPP, Errno};
 use crate::abi::registers::Frame;
-use crate::abi::socket_flags::{IPV6_V6ONLY, IP_OPTIONS, SOL_IP, SOL_IPV6, SOL_SOCKET, SOL_TCP, TCP_CONGESTION};
+use crate::abi::socket_flags::{IPV6_V6ONLY, IP_OPTIONS, SOL_IP, SOL_IPV6, SOL_SOCKET, SOL_TCP, TCP_CONGESTION, TCP_INFO, TCP_MAXSEG};
 use crate::abi::socket_flags::{SO_ACCEPTCONN, SO_BINDTODEVICE, SO_DOMAIN, SO_ERROR, SO_LINGER, SO_PASSCRED, SO_PEERCRED};
 use crate::abi::socket_flags::{SO_PRIORITY, SO_PROTOCOL, SO_RCVBUF, SO_RCVBUFFORCE, SO_RCVLOWAT, SO_RCVTIMEO, SO_SNDBUF, SO_SNDBUFFORCE};
 use crate::abi::socket_flags::{SO_SNDLOWAT, SO_SNDTIMEO, SO_TYPE};
 use crate::abi::time_units::{MICROSECOND, SECOND};
 use crate::operations::clock_reading::duration_of_timeval;
+use crate::operations::sockets::connection_facts;
 use crate::operations::sockets::interfaces;
 use crate::operations::sockets::socket_limits::passes_credentials;
 use crate::operations::sockets::socket_names::socket_at;
@@ -24,8 +25,8 @@ use nacre_proto::flags::{MSG_CREDENTIALS, MSG_DONTWAIT};
 const BUFFER: u32 = 212_992;
 const MIN_BUFFERS: [u32; 2] = [4608, 2304];
 
-/// Name of how congestion is met, as Linux gives it at first.
-const CONGESTION: &[u8; 16] = b"cubic\0\0\0\0\0\0\0\0\0\0\0";
+/// Names of how congestion is met; the first one is Linux's at first.
+const CONGESTION: [&[u8; 16]; 2] = [b"cubic\0\0\0\0\0\0\0\0\0\0\0", b"reno\0\0\0\0\0\0\0\0\0\0\0\0"];
 
 /// A limit as a `timeval`.
 fn timeval(limit: u64) -> Vec<u8> {
@@ -34,13 +35,15 @@ fn timeval(limit: u64) -> Vec<u8> {
 }
 
 /// The value of an option, as bytes.
-fn value(file: &OpenFile, socket: Socket, (level, option): (u32, u32)) -> Result<Vec<u8>, Errno> {
+fn value(process: &mut Process, file: &OpenFile, socket: Socket, (level, option): (u32, u32)) -> Result<Vec<u8>, Errno> {
     let options = file.options.get();
     let target = file.reference()?;
     let number = match (level, option) {
         (SOL_TCP, _) if socket.family.is_internet() && socket.has_messages() => return Err(Errno::ENOPROTOOPT),
         (SOL_IP, IP_OPTIONS) if socket.family.is_internet() => return Ok(Vec::new()),
-        (SOL_TCP, TCP_CONGESTION) if socket.family.is_internet() => return Ok(CONGESTION.to_vec()),
+        (SOL_TCP, TCP_CONGESTION) if socket.family.is_internet() => return Ok(CONGESTION[usize::from(options.is_reno)].to_vec()),
+        (SOL_TCP, TCP_INFO) if socket.family.is_internet() => return Ok(connection_facts::all(process, file)),
+        (SOL_TCP, TCP_MAXSEG) if socket.family.is_internet() => connection_facts::segment(process, file),
         (SOL_TCP | SOL_IP, _) if socket.family.is_internet() => options.internet(level, option),
         (SOL_IPV6, IPV6_V6ONLY) if socket.family == Family::Internet6 => options.is_version_6_only.into(),
         (SOL_IPV6, _) if socket.family == Family::Internet6 => options.internet(level, option),
@@ -79,7 +82,7 @@ pub fn getsockopt(process: &mut Process, frame: &mut Frame) -> Answer {
     let (file, socket) = socket_at(process, descriptor)?;
     let room = process.memory.read_half(size_at)? as i32;
     let room = usize::try_from(room).map_err(|_| EINVAL)?;
-    let bytes = value(&file, socket, (level as u32, option as u32))?;
+    let bytes = value(process, &file, socket, (level as u32, option as u32))?;
     let size = room.min(bytes.len());
     process.memory.write_bytes(at, &bytes[..size])?;
     process.memory.write_half(size_at, size as u32)?;
@@ -108,6 +111,7 @@ pub fn setsockopt(process: &mut Process, frame: &mut Frame) -> Answer {
             let value = if size == 0 { 0 } else { process.memory.readable(at, 1)?.first().copied().unwrap_or(0) };
             options.set_internet(level, option, value.into())?;
         }
+        SOL_TCP if socket.family.is_internet() && option == TCP_CONGESTION => options.is_reno = is_reno(process, (at, size as u64))?,
         SOL_TCP if socket.family.is_internet() && size < 4 => return Err(EINVAL),
         SOL_TCP | SOL_IP if socket.family.is_internet() => options.set_internet(level, option, process.memory.read_half(at)?)?,
         _ => return Err(EOPNOTSUPP),
@@ -119,6 +123,18 @@ pub fn setsockopt(process: &mut Process, frame: &mut Frame) -> Answer {
         let _ = channel::receive(file.reference()?, MSG_DONTWAIT | MSG_CREDENTIALS, 0, 0, 0, &mut [0; 64][..]);
     }
     Ok(0)
+}
+
+/// Reads the name of how congestion is to be met, which changes nothing. Returns true for `reno`.
+fn is_reno(process: &mut Process, (at, size): (u64, u64)) -> Result<bool, Errno> {
+    const LONGEST: u64 = 15;
+    let bytes = process.memory.readable(at, size.min(LONGEST))?;
+    match bytes.split(|byte| *byte == 0).next() {
+        _ if bytes.is_empty() => Err(EINVAL),
+        Some(b"reno") => Ok(true),
+        Some(b"cubic") => Ok(false),
+        _ => Err(Errno::ENOENT),
+    }
 }
 
 /// Checks the name of an interface that a socket is to be bound to, which changes nothing. An empty

@@ -4,13 +4,12 @@
 
 use crate::abi::errno::{EBADF, EINVAL, EPERM, Errno};
 use crate::abi::file_flags::{FOREIGN, O_ACCESS, O_APPEND, O_NONBLOCK, O_PATH};
-use crate::abi::socket_flags::{IP_RECVTTL, IP_TTL, SOL_IP, SOL_SOCKET, SO_TIMESTAMP};
+use crate::abi::socket_flags::{SOL_SOCKET, SO_TIMESTAMP};
 use crate::abi::time_units::{MICROSECOND, REALTIME, SECOND};
 use crate::operations::clock_reading;
+use crate::operations::sockets::packet_facts;
 use crate::process::Process;
 use crate::state::files::open_file::{Kind, OpenFile};
-use crate::state::files::socket_family::hops;
-use crate::state::files::socket_options::Options;
 use crate::state::files::watch::Watch;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -158,19 +157,19 @@ impl Incoming {
         self.put(process, (SOL_SOCKET, SCM_CREDENTIALS), &bytes)
     }
 
-    /// Tells when a datagram of the internet was received, and how many hops its packet had left,
-    /// as far as the socket's options ask for that.
-    pub fn put_facts(&mut self, process: &mut Process, options: Options, from: &[u8]) -> Result<(), Errno> {
-        if options.switch(SO_TIMESTAMP) == Some(1) {
+    /// Tells when a datagram of the internet was received, and facts about its packet, as far as the
+    /// socket's options ask for that.
+    pub fn put_facts(&mut self, process: &mut Process, file: &OpenFile, from: &[u8]) -> Result<(), Errno> {
+        if file.options.get().switch(SO_TIMESTAMP) == Some(1) {
             let now = clock_reading::now(process, REALTIME)?;
             let words = [now / SECOND, now % SECOND / MICROSECOND];
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             self.put(process, (SOL_SOCKET, SO_TIMESTAMP), &bytes)?;
         }
-        match hops(from) {
-            Some(hops) if options.internet(SOL_IP, IP_RECVTTL) == 1 => self.put(process, (SOL_IP, IP_TTL), &u32::from(hops).to_le_bytes()),
-            _ => Ok(()),
+        for (level, kind, data) in packet_facts::all(process, file, from)? {
+            self.put(process, (level, kind), &data)?;
         }
+        Ok(())
     }
 
     /// Gives the program the files that came.

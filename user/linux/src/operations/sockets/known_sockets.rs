@@ -1,6 +1,8 @@
 //! Sockets that the process may know of: those of its world, as the services list them.
 
+use crate::operations::paths::file_status;
 use crate::process::Process;
+use crate::state::files::open_file::OpenFile;
 use crate::state::files::socket_family::{ANY, Family, LOOPBACK, Version, hops, in_version, version, without_hops};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -93,6 +95,18 @@ impl KnownSocket {
     pub fn path(&self) -> Vec<u8> {
         self.name.iter().map(|byte| if *byte == 0 { b'@' } else { *byte }).collect()
     }
+}
+
+/// What the services list of one socket.
+pub fn one(process: &mut Process, file: &OpenFile) -> Option<KnownSocket> {
+    let inode = file_status::of_file(process, file).ok()?.inode;
+    let services = [process.services.internet(), process.services.channels().ok()];
+    let mut bytes = vec![0; SocketRecord::MAX_SIZE];
+    services.into_iter().flatten().find_map(|service| {
+        let reply = channel::sockets(service, inode.checked_sub(1)?, &mut bytes[..]).ok()?;
+        let record = SocketRecords(bytes.get(..reply.sockets)?).next()?;
+        (record.inode == inode).then(|| KnownSocket::new(&record))
+    })
 }
 
 /// All sockets of the process's world. A service that does not tell of any, as below a guard, has

@@ -2,8 +2,9 @@
 
 use crate::abi::errno::Errno;
 use crate::abi::socket_flags::{SO_BROADCAST, SO_DEBUG, SO_DONTROUTE, SO_KEEPALIVE, SO_OOBINLINE, SO_PASSCRED, SO_REUSEADDR, SO_REUSEPORT};
-use crate::abi::socket_flags::{IPV6_TCLASS, IPV6_UNICAST_HOPS, IP_MTU_DISCOVER, IP_RECVTTL, IP_TOS, IP_TTL, SOL_IP, SOL_IPV6, SOL_TCP, SO_TIMESTAMP};
-use crate::abi::socket_flags::{TCP_CORK, TCP_KEEPCNT, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_NODELAY, TCP_QUICKACK, TCP_USER_TIMEOUT};
+use crate::abi::socket_flags::{IPV6_RECVHOPLIMIT, IPV6_RECVPKTINFO, IPV6_RECVTCLASS, IPV6_TCLASS, IPV6_UNICAST_HOPS, SOL_IP, SOL_IPV6, SOL_TCP, SO_TIMESTAMP};
+use crate::abi::socket_flags::{IP_MTU_DISCOVER, IP_PKTINFO, IP_RECVTOS, IP_RECVTTL, IP_TOS, IP_TTL};
+use crate::abi::socket_flags::{TCP_CORK, TCP_KEEPCNT, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_MAXSEG, TCP_NODELAY, TCP_QUICKACK, TCP_USER_TIMEOUT};
 
 /// Options of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +19,8 @@ pub struct Options {
     pub linger: [u32; 2],
     pub priority: u32,
     pub least: u32,
-    /// Options of TCP and IP that were set, which change nothing here.
+    /// Options of TCP and IP that were set. Those that ask for control messages bring them; others
+    /// change nothing here.
     internet: [Option<u32>; KEPT.len()],
     /// Result of a connection that the program did not wait for, until it asks.
     pub begun: Option<Begun>,
@@ -26,6 +28,8 @@ pub struct Options {
     pub is_named: bool,
     /// True if a socket of version 6 takes no part in version 4.
     pub is_version_6_only: bool,
+    /// True if the program has chosen `reno` for how congestion is met.
+    pub is_reno: bool,
 }
 
 impl Options {
@@ -61,6 +65,7 @@ impl Options {
         let (allowed, has_default) = match (level, option) {
             (SOL_TCP, TCP_KEEPIDLE | TCP_KEEPINTVL) => (1..=32_767, false),
             (SOL_TCP, TCP_KEEPCNT) => (1..=127, false),
+            (SOL_TCP, TCP_MAXSEG) if value != 0 => (88..=32_767, false),
             (SOL_TCP, TCP_USER_TIMEOUT) => (0..=i32::MAX as u32, false),
             (SOL_IP, IP_TTL) => (1..=255, true),
             (SOL_IPV6, IPV6_UNICAST_HOPS | IPV6_TCLASS) => (0..=255, true),
@@ -71,11 +76,16 @@ impl Options {
             DEFAULT if has_default => None,
             value if !allowed.contains(&value) => return Err(Errno::EINVAL),
             value if level == SOL_TCP && [TCP_NODELAY, TCP_CORK].contains(&option) => Some(u32::from(value != 0)),
-            value if (level, option) == (SOL_IP, IP_RECVTTL) => Some(u32::from(value != 0)),
+            value if ASKS.contains(&(level, option)) => Some(u32::from(value != 0)),
             value if (level, option) == (SOL_IP, IP_TOS) => Some(value & 0xff),
             value => Some(value),
         };
         Ok(())
+    }
+
+    /// Returns true if the program asked for a control message with each datagram.
+    pub fn asks(self, level: u32, option: u32) -> bool {
+        self.internet(level, option) != 0
     }
 
     pub fn switch(self, option: u32) -> Option<u32> {
@@ -91,20 +101,36 @@ impl Options {
 }
 
 /// Options of TCP and IP that are kept: level, number, and value at first (tcp(7), ip(7), ipv6(7)).
-const KEPT: [(u32, u32, u32); 13] = [
+const KEPT: [(u32, u32, u32); 19] = [
     (SOL_TCP, TCP_NODELAY, 0),
     (SOL_TCP, TCP_CORK, 0),
     (SOL_TCP, TCP_KEEPIDLE, 7200),
     (SOL_TCP, TCP_KEEPINTVL, 75),
     (SOL_TCP, TCP_KEEPCNT, 9),
+    (SOL_TCP, TCP_MAXSEG, 0),
     (SOL_TCP, TCP_QUICKACK, 1),
     (SOL_TCP, TCP_USER_TIMEOUT, 0),
     (SOL_IP, IP_TOS, 0),
     (SOL_IP, IP_TTL, 64),
     (SOL_IP, IP_RECVTTL, 0),
+    (SOL_IP, IP_RECVTOS, 0),
+    (SOL_IP, IP_PKTINFO, 0),
     (SOL_IP, IP_MTU_DISCOVER, 1),
     (SOL_IPV6, IPV6_UNICAST_HOPS, 64),
     (SOL_IPV6, IPV6_TCLASS, 0),
+    (SOL_IPV6, IPV6_RECVPKTINFO, 0),
+    (SOL_IPV6, IPV6_RECVHOPLIMIT, 0),
+    (SOL_IPV6, IPV6_RECVTCLASS, 0),
+];
+
+/// Options that ask for a control message with each datagram.
+const ASKS: [(u32, u32); 6] = [
+    (SOL_IP, IP_PKTINFO),
+    (SOL_IP, IP_RECVTTL),
+    (SOL_IP, IP_RECVTOS),
+    (SOL_IPV6, IPV6_RECVPKTINFO),
+    (SOL_IPV6, IPV6_RECVHOPLIMIT),
+    (SOL_IPV6, IPV6_RECVTCLASS),
 ];
 
 /// Place of an option of TCP or IP among those that are kept.
