@@ -157,8 +157,8 @@ impl Incoming {
         self.put(process, (SOL_SOCKET, SCM_CREDENTIALS), &bytes)
     }
 
-    /// Tells when a datagram of the internet was received, and facts about its packet, as far as the
-    /// socket's options ask for that.
+    /// Tells when a datagram of the internet was received, and facts about its packet, as far as
+    /// the socket's options ask for that.
     pub fn put_facts(&mut self, process: &mut Process, file: &OpenFile, from: &[u8]) -> Result<(), Errno> {
         if file.options.get().switch(SO_TIMESTAMP) == Some(1) {
             let now = clock_reading::now(process, REALTIME)?;

@@ -97,7 +97,7 @@ impl KnownSocket {
     }
 }
 
-/// What the services list of one socket.
+/// Returns what the services list of one socket.
 pub fn one(process: &mut Process, file: &OpenFile) -> Option<KnownSocket> {
     let inode = file_status::of_file(process, file).ok()?.inode;
     let services = [process.services.internet(), process.services.channels().ok()];

@@ -27,7 +27,8 @@ pub fn all(process: &mut Process, file: &OpenFile, from: &[u8]) -> Result<Vec<Fa
     let is_six = socket.family == Family::Internet6;
     let wants_place = options.asks(SOL_IP, IP_PKTINFO) || is_six && options.asks(SOL_IPV6, IPV6_RECVPKTINFO);
     let place = if wants_place { place(process, file, from)? } else { (0, Address::Four(ANY)) };
-    let is_four = version(from) != Some(Version::Six);
+    // A socket of both versions that sends here as version 4 is taken for one of version 6.
+    let is_four = !matches!(version(from), Some(Version::Six | Version::Both));
     let hops = u32::from(hops(from).unwrap_or(HOPS)).to_le_bytes().to_vec();
     let mut facts = Vec::new();
     let mut tell = |is_wanted: bool, level, kind, data: Vec<u8>| if is_wanted { facts.push((level, kind, data)) };
