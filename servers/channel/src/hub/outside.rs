@@ -328,10 +328,7 @@ impl<R> Hub<R> {
     /// connection.
     pub fn listener(&self, port: u16, from: Address) -> Option<u64> {
         let key = self.bound(SOCK_STREAM, port, from)?;
-        match &self.ends.get(&key)?.stage {
-            Stage::Listening(waiting, most) if waiting.len() < *most => Some(key),
-            _ => None,
-        }
+        self.ends.get(&key)?.has_place().then_some(key)
     }
 
     /// Somebody outside has connected to a socket of ours. Returns the inner end.

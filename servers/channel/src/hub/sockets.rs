@@ -13,8 +13,20 @@ use nacre_proto::flags::{END_OWN, O_NONBLOCK, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_S
 const FILE: &[u8] = b"/";
 /// Maximum number of connections that wait to be accepted.
 const MAX_WAITING: usize = 1024;
+/// Connections of the internet that may wait, also where the listener asks for fewer. On Linux
+/// those beyond are in the middle of their beginning, and try again.
+const HANDSHAKES: usize = 128;
 /// Number of names for sockets that nobody named.
 const NAMES: u64 = 1 << 20;
+
+impl<R> End<R> {
+    /// Returns true if it listens, and one more connection may wait.
+    pub(super) fn has_place(&self) -> bool {
+        let Stage::Listening(waiting, most) = &self.stage else { return false };
+        let is_internet = InternetName::read(&self.name).is_some();
+        waiting.len() < if is_internet { HANDSHAKES.max(*most) } else { *most }
+    }
+}
 
 impl<R> Hub<R> {
     /// Two sockets that are connected.
@@ -142,8 +154,10 @@ impl<R> Hub<R> {
             self.touch_senders_to(key);
             return Ok(true);
         }
-        let Stage::Listening(waiting, most) = &listener.stage else { return Err(Errno::ECONNREFUSED) };
-        if waiting.len() >= *most {
+        if !matches!(listener.stage, Stage::Listening(..)) {
+            return Err(Errno::ECONNREFUSED);
+        }
+        if !listener.has_place() {
             return Ok(false);
         }
         match self.end(key)?.stage {
@@ -216,8 +230,8 @@ impl<R> Hub<R> {
         if end.kind == SOCK_DGRAM {
             return Err(Errno::EOPNOTSUPP);
         }
-        let Stage::Listening(waiting, most) = &mut end.stage else { return Err(Errno::EINVAL) };
-        let was_full = waiting.len() >= *most;
+        let was_full = !end.has_place();
+        let Stage::Listening(waiting, _) = &mut end.stage else { return Err(Errno::EINVAL) };
         let Some(accepted) = waiting.pop_front() else { return Ok(None) };
         if was_full {
             self.touch_unconnected();
