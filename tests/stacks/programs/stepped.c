@@ -67,8 +67,7 @@ int main(int count, char **words) {
     if (count < 5) return 2;
     int is_killed = strcmp(words[1], "killed") == 0, from = atoi(words[2]), to = atoi(words[3]), bad = 0;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    // The first runs bring caches and tables to their size.
-    for (int turn = 0; turn < 3; turn++) run(words + 4, to + turn), reap();
+    for (int turn = 0; turn < WARM; turn++) run(words + 4, to + turn), reap();
     usleep(100000), reap(), count_before();
     for (int number = from; number <= to; number++) {
         int status = run(words + 4, number);
