@@ -71,6 +71,8 @@ pub(crate) mod kind {
     pub const READ: u8 = 116;
     pub const WRITE: u8 = 118;
     pub const FORGET: u8 = 120;
+    pub const ALLOCATE: u8 = 130;
+    pub const SEEK: u8 = 132;
 }
 
 const VERSION: &[u8] = b"9P2000.L";

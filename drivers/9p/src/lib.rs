@@ -14,6 +14,7 @@ mod client;
 mod message;
 mod names;
 mod paths;
+mod room;
 #[cfg(test)]
 mod tests;
 

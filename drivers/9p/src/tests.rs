@@ -295,3 +295,24 @@ fn many_files_are_forgotten_in_many_exchanges() {
     client.status(ROOT).unwrap();
     assert_eq!(client.wire().fids.len(), 1);
 }
+
+#[test]
+fn answers_about_parts_of_a_file_lie_where_they_can() {
+    let answered = |body: &'static [u8]| {
+        let mut client = client();
+        client.wire().damage = Some(Box::new(move |answer| {
+            answer.truncate(7);
+            answer.extend_from_slice(body);
+            (answer[0], answer[4]) = (answer.len() as u8, if body.len() == 8 { 131 } else { 133 });
+        }));
+        client
+    };
+    let next = |body| answered(body).allocate(ROOT, 4..16, false);
+    assert_eq!((next(&[16, 0, 0, 0, 0, 0, 0, 0]), next(&[5, 0, 0, 0, 0, 0, 0, 0])), (Ok(16), Ok(5)));
+    assert_eq!((next(&[17, 0, 0, 0, 0, 0, 0, 0]), next(&[4, 0, 0, 0, 0, 0, 0, 0])), (Err(Error::BROKEN), Err(Error::BROKEN)));
+    let found = |body| answered(body).seek(ROOT, 4, true);
+    assert_eq!((found(&[1, 4, 0, 0, 0, 0, 0, 0, 0]), found(&[0, 5, 0, 0, 0, 0, 0, 0, 0])), (Ok((4, true)), Ok((5, false))));
+    for broken in [&[1, 3, 0, 0, 0, 0, 0, 0, 0], &[0, 4, 0, 0, 0, 0, 0, 0, 0], &[1, 0, 0, 0, 0, 0, 0, 0, 0x80]] {
+        assert_eq!(found(broken), Err(Error::BROKEN));
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::bytes::Bytes;
 use nacre_ext4::{Disk, Errno, Open, Options, Time, Tree, Volume};
-use nacre_machine_9p::{Changes, OpenFlags};
+use nacre_machine_9p::{Changes, OpenFlags, Part, Sought};
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
@@ -192,7 +192,9 @@ fn operate(volume: &mut Volume<Overlay>, bytes: &mut Bytes<'_>, open: &mut Optio
         (0, _) => drop((volume.status(path), volume.attribute(path, None, b""), volume.attribute(path, None, b"user.a"))),
         (1 | 2, _) => *open = volume.open(path, flags).ok(),
         (3, Some(file)) => drop(volume.read(file, at, &mut [0; 5000])),
-        (4 | 5, Some(file)) => drop(volume.write(file, at % (1 << 24), &[at as u8; 3000])),
+        (4, Some(file)) => drop(volume.write(file, at % (1 << 24), &[at as u8; 3000])),
+        (5, Some(file)) if at.is_multiple_of(3) => drop(volume.write(file, at % (1 << 24), &[at as u8; 3000])),
+        (5, Some(file)) => room(volume, file, at % (1 << 34)),
         (6, Some(file)) => list(volume, file),
         (7, file) => drop(volume.change(path, file.as_ref(), &Changes { size: Some(at), ..Changes::default() })),
         (8, _) => drop(volume.make_directory(path, 0o755)),
@@ -208,6 +210,20 @@ fn operate(volume: &mut Volume<Overlay>, bytes: &mut Bytes<'_>, open: &mut Optio
             let _ = (volume.file_system(), volume.set_attribute(path, file.as_ref(), b"user.a", value, at as u32 % 4));
         }
         _ => {}
+    }
+}
+
+/// Takes room behind a place, and looks for data and a hole there; each step goes on.
+fn room(volume: &mut Volume<Overlay>, file: &Open, at: u64) {
+    if let Ok(next) = volume.allocate(file, at..at + (3 << 20), at.is_multiple_of(2)) {
+        assert!(at < next && next <= at + (3 << 20));
+    }
+    for part in [Part::Data, Part::Hole] {
+        match volume.seek(file, at, part) {
+            Ok(Sought::At(found)) => assert!(found >= at),
+            Ok(Sought::Behind(next)) => assert!(next > at),
+            Err(_) => {}
+        }
     }
 }
 

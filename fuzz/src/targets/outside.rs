@@ -51,6 +51,11 @@ pub fn outside(bytes: &[u8]) {
             0 => fids.extend(client.walk(fid, name)),
             1 => fids.extend(client.open(fid, open::READ)),
             2 => drop(client.list(fid).map(|entries| entries.iter().for_each(|entry| assert!(!entry.name.contains(&b'/') && !entry.name.is_empty())))),
+            3 if name.len() % 4 == 1 => {
+                let (start, end) = (u64::from(choices.byte()), 256 + choices.word() % (1 << 40));
+                let _ = client.allocate(fid, start..end, name.is_empty()).map(|next| assert!(start < next && next <= end));
+                let _ = client.seek(fid, start, name.is_empty()).map(|(at, _)| assert!(at >= start));
+            }
             3 => drop(client.read(fid, choices.word(), &mut buffer).map(|count| assert!(count <= buffer.len()))),
             4 => drop(client.write(fid, choices.word(), name).map(|count| assert!(count <= name.len()))),
             5 => drop(client.status(fid).map(|status| assert!(status.size <= i64::MAX as u64))),

@@ -45,8 +45,9 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
             tally.note(name.trim_end(), is_written(products, words, cpus, more)?.as_deref());
         }
     }
-    let others: [(&str, Case); 4] = [
+    let others: [(&str, Case); 5] = [
         ("a disk keeps attributes, FIFOs, sockets and devices", keeps),
+        ("a disk sets room aside, and tells of holes", has_room),
         ("a disk has all that was synced whenever the machine is killed", lasts),
         ("a disk that is only read", is_read_only),
         ("a disk without a volume is refused", has_no_volume),
@@ -118,16 +119,38 @@ const FOUND: &str = "getxattr(\"file\", \"user.small\", value, sizeof value): 1\
                      kind(\"fifo\"): 1\nkind(\"null\"): 2\nkind(\"socket\"): 12\nwrite(open(\"null\", O_WRONLY), \"x\", 1): 1\n\
                      at_socket(connect): Connection refused\nat_socket(bind): Address already in use\nread(in, value, 7): 7\n";
 
-fn keeps(products: &Products) -> Outcome<Option<String>> {
-    let folder = Folder::new("disk")?;
-    let image = volume(folder.path(), &[])?;
-    let program = folder.path().join("kept");
+/// Compiles a program of one file; its path.
+fn compiled(folder: &Path, source: &[u8]) -> Outcome<String> {
+    let program = folder.join("program");
     let compiled = Command::new("gcc").args(["-O1", "-static", "-x", "c", "-o"]).arg(&program).arg("-").stdin(Stdio::piped()).spawn().and_then(|mut gcc| {
-        gcc.stdin.take().map_or(Ok(()), |mut text| text.write_all(include_bytes!("../../../tests/disks/kept.c")))?;
+        gcc.stdin.take().map_or(Ok(()), |mut text| text.write_all(source))?;
         gcc.wait()
     });
     compiled.context(Class::Machine, || "cannot run gcc".to_string())?;
-    let (program, disk) = (program.display().to_string(), format!("{}:/data", image.display()));
+    Ok(program.display().to_string())
+}
+
+/// Results of the calls of a program that takes room and looks for holes, as it prints them: the
+/// same on a volume in memory of Linux's.
+const ROOM: &str = include_str!("../../../tests/disks/room.expected");
+
+fn has_room(products: &Products) -> Outcome<Option<String>> {
+    let folder = Folder::new("disk")?;
+    let image = volume(folder.path(), &[])?;
+    let program = compiled(folder.path(), include_bytes!("../../../tests/disks/room.c"))?;
+    for place in ["/data", "/tmp"] {
+        let ended = captured(products, &["process", &program, place], 1, &format!("{}:/data", image.display()))?;
+        if ended.output != ROOM.as_bytes() || !matches!(ended.status, Ok(0)) {
+            return Ok(Some(format!("{place}: {}", describe(&ended))));
+        }
+    }
+    Ok(tool("e2fsck", &["-fn"], &image)?.err())
+}
+
+fn keeps(products: &Products) -> Outcome<Option<String>> {
+    let folder = Folder::new("disk")?;
+    let image = volume(folder.path(), &[])?;
+    let (program, disk) = (compiled(folder.path(), include_bytes!("../../../tests/disks/kept.c"))?, format!("{}:/data", image.display()));
     for what in ["make", "find"] {
         let ended = captured(products, &["process", &program, what, "/data"], 1, &disk)?;
         let text = String::from_utf8_lossy(&ended.output).into_owned();

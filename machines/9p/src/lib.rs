@@ -20,4 +20,4 @@ mod values;
 
 pub use message::MAX_MESSAGE;
 pub use server::Server;
-pub use tree::{Changes, Entry, Errno, FileSystem, Lock, OpenFlags, Path, Status, Time, TimeChange, Tree};
+pub use tree::{Changes, Entry, Errno, FileSystem, Lock, OpenFlags, Part, Path, Sought, Status, Time, TimeChange, Tree};

@@ -1,6 +1,7 @@
 //! The files behind a server, as their owner implements them.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// Number of an error, as Linux counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,6 +163,22 @@ pub trait Tree {
     /// Returns when what was written is where it is to stay.
     fn sync(&mut self, file: &Self::Open) -> Result<(), Errno>;
 
+    /// Gives blocks to the holes of a part of a regular file, a piece of the work; they read as
+    /// zeros. The file grows to the part's end unless it keeps its size. Returns where the rest of
+    /// the part begins.
+    fn allocate(
+        &mut self, _file: &Self::Open, _part: Range<u64>, _keeps_size: bool,
+    ) -> Result<u64, Errno> {
+        Err(Errno::OPNOTSUPP)
+    }
+
+    /// Looks for the next data of a regular file, or for its next hole, a piece of the work.
+    /// Returns where that is; or that it is not before an offset, where to go on. `ENXIO`: there is
+    /// none before the end. A hole is at the end.
+    fn seek(&mut self, _file: &Self::Open, _from: u64, _for: Part) -> Result<Sought, Errno> {
+        Err(Errno::OPNOTSUPP)
+    }
+
     /// Locks a part of an open file, up to and with `last`, or unlocks it. Does not wait.
     fn lock(
         &mut self, file: &Self::Open, lock: Lock, first: u64, last: u64,
@@ -211,6 +228,24 @@ pub trait Tree {
 
     /// Returns the sizes of the file system.
     fn file_system(&mut self) -> Result<FileSystem, Errno>;
+}
+
+/// Kind of part of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Bytes that were written.
+    Data,
+    /// A part without blocks, or whose blocks were never written.
+    Hole,
+}
+
+/// Result of a look for a part of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sought {
+    /// Here it begins.
+    At(u64),
+    /// Offset before which it is not.
+    Behind(u64),
 }
 
 /// Kind of lock.

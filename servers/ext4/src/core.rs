@@ -108,6 +108,13 @@ impl<D: Disk> Core<D> {
         Ok(content[place..place + crate::geometry::SUPERBLOCK_SIZE].to_vec())
     }
 
+    /// Returns the number of free blocks.
+    pub fn free_blocks(&mut self) -> Result<u64, Errno> {
+        let bytes = self.superblock()?;
+        let high = if self.geometry.is_64_bit() { u32_at(&bytes, at::FREE_BLOCKS_HIGH) } else { 0 };
+        Ok(halves(u32_at(&bytes, at::FREE_BLOCKS), high))
+    }
+
     /// Changes the superblock, whose checksum is right after the next commit.
     pub fn edit_superblock(&mut self, change: impl FnOnce(&mut [u8])) -> Result<(), Errno> {
         let (block, place) = self.geometry.superblock();

@@ -15,6 +15,11 @@ const ENTRY: usize = 12;
 const MAX_DEPTH: u16 = 5;
 /// Length of the longest extent. A length above it marks an extent that is not written.
 const MAX_LENGTH: u32 = 32768;
+/// Length of the longest extent that is not written and is made here: a full volume has no room for
+/// nodes to split it, and so all of it is written then.
+pub const MAX_UNWRITTEN: u32 = 256;
+/// Blocks that the change of an extent may take: a node for each level.
+const CHANGE_ROOM: u64 = MAX_DEPTH as u64 + 1;
 
 /// Entry of a node: an extent, or a node below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +42,8 @@ impl Entry {
     /// Returns true if another extent goes on where this one ends.
     fn joins(&self, next: &Entry) -> bool {
         let is_next = self.end() == next.key.into() && self.block + u64::from(self.count) == next.block;
-        is_next && self.is_written == next.is_written && self.count + next.count < MAX_LENGTH
+        let longest = if self.is_written { MAX_LENGTH - 1 } else { MAX_UNWRITTEN };
+        is_next && self.is_written == next.is_written && self.count + next.count <= longest
     }
 
     /// Returns the part of the extent from a block on, of at most `count`.
@@ -200,9 +206,9 @@ impl<D: Disk> Core<D> {
 
     /// Gives blocks to a part of a file that has none.
     pub fn insert_extent(
-        &mut self, inode: &mut Inode, logical: u32, block: u64, count: u32,
+        &mut self, inode: &mut Inode, logical: u32, (block, count): (u64, u32), is_written: bool,
     ) -> Result<(), Errno> {
-        let new = Entry { key: logical, count, is_written: true, block };
+        let new = Entry { key: logical, count, is_written, block };
         self.change_extents(inode, logical, &mut |entries| insert(entries, new))
     }
 
@@ -217,6 +223,29 @@ impl<D: Disk> Core<D> {
             let after = old.part(logical + count.min(old.count - (logical - old.key)), u32::MAX);
             [before, written, after].into_iter().flatten().for_each(|part| insert(entries, part));
         })
+    }
+
+    /// Fills the extent around a block of a file with zeros, if it is short and the volume has no
+    /// room to split it: it is written then, and neither longer nor shorter.
+    pub fn fill_unwritten(&mut self, inode: &mut Inode, logical: u32) -> Result<bool, Errno> {
+        if self.free_blocks()? >= CHANGE_ROOM {
+            return Ok(false);
+        }
+        let mut found = None;
+        self.change_extents(inode, logical, &mut |entries| {
+            let place = entries.partition_point(|entry| entry.key <= logical);
+            let entry = place.checked_sub(1).map(|index| &mut entries[index]);
+            let is_it = |entry: &&mut Entry| !entry.is_written && entry.count <= MAX_UNWRITTEN && entry.end() > logical.into();
+            if let Some(entry) = entry.filter(is_it) {
+                entry.is_written = true;
+                found = Some(*entry);
+            }
+        })?;
+        let Some(extent) = found else { return Ok(false) };
+        for block in extent.block..extent.block + u64::from(extent.count) {
+            self.cache.fresh_data(block)?;
+        }
+        Ok(true)
     }
 
     fn change_extents(

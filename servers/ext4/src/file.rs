@@ -61,7 +61,7 @@ impl<D: Disk> Core<D> {
     }
 
     /// Returns an error if a file cannot have this size.
-    fn check_size(&self, size: u64) -> Result<(), Errno> {
+    pub(crate) fn check_size(&self, size: u64) -> Result<(), Errno> {
         let blocks = size.div_ceil(self.geometry.block_size as u64);
         let is_large = self.geometry.read_only & read_only::LARGE_FILE != 0;
         if blocks >= u32::MAX.into() || (size >= LARGE && !is_large) { Err(errno::FBIG) } else { Ok(()) }
@@ -102,6 +102,7 @@ impl<D: Disk> Core<D> {
         let count = run.count.min(most);
         match run.physical {
             Some(block) if run.is_written => Ok((block, count, false)),
+            Some(block) if self.fill_unwritten(inode, logical)? => Ok((block, count, false)),
             Some(block) => {
                 self.set_written(inode, logical, count)?;
                 Ok((block, count, true))

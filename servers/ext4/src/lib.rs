@@ -31,6 +31,7 @@ mod mount_error;
 mod names;
 mod open;
 mod orphans;
+mod room;
 mod run;
 mod seals;
 mod tree;

@@ -42,7 +42,7 @@ impl<D: Disk> Core<D> {
         let goal = self.goal(inode, logical)?;
         let (block, count) = self.take_blocks(goal, most)?;
         if inode.has_flag(flag::EXTENTS) {
-            self.insert_extent(inode, logical, block, count)?;
+            self.insert_extent(inode, logical, (block, count), true)?;
         } else {
             self.insert_indirect(inode, logical, block, count)?;
         }
@@ -51,7 +51,7 @@ impl<D: Disk> Core<D> {
     }
 
     /// Returns where the block of a file is best put: behind the one before it.
-    fn goal(&mut self, inode: &Inode, logical: u32) -> Result<u64, Errno> {
+    pub(crate) fn goal(&mut self, inode: &Inode, logical: u32) -> Result<u64, Errno> {
         if let Some(before) = logical.checked_sub(1)
             && let Some(block) = self.run(inode, before, 1)?.physical
         {

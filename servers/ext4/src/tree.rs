@@ -10,8 +10,9 @@ use crate::names::check_change;
 use crate::open::{Open, OpenFiles};
 use crate::volume::Volume;
 use alloc::vec::Vec;
+use core::ops::Range;
 use nacre_machine_9p::{
-    Changes, Entry, Errno, FileSystem, Lock, OpenFlags, Path, Status, TimeChange, Tree,
+    Changes, Entry, Errno, FileSystem, Lock, OpenFlags, Part, Path, Sought, Status, TimeChange, Tree,
 };
 
 /// Bits of a mode that are permissions.
@@ -207,6 +208,25 @@ impl<D: Disk> Tree for Volume<D> {
         self.commit()
     }
 
+    fn allocate(&mut self, file: &Open, part: Range<u64>, keeps_size: bool) -> Result<u64, Errno> {
+        if !file.writes {
+            return Err(errno::BADF);
+        }
+        self.free_unnamed()?;
+        let budget = self.budget();
+        self.operate(|core, _| {
+            let mut inode = core.inode(file.inode)?;
+            check_change(&inode, true)?;
+            let next = core.allocate(&mut inode, part.clone(), keeps_size, budget)?;
+            core.set_changed(&mut inode, true).map(|_| next)
+        })
+    }
+
+    fn seek(&mut self, file: &Open, from: u64, part: Part) -> Result<Sought, Errno> {
+        let inode = self.core.inode(file.inode)?;
+        if inode.is_directory() { Err(errno::ISDIR) } else { self.core.seek(&inode, from, part) }
+    }
+
     fn lock(&mut self, file: &Open, lock: Lock, first: u64, last: u64) -> Result<(), Errno> {
         self.open.lock(file, lock, first, last)
     }
@@ -297,15 +317,14 @@ impl<D: Disk> Tree for Volume<D> {
 
     fn file_system(&mut self) -> Result<FileSystem, Errno> {
         self.free_unnamed()?;
+        let free = self.core.free_blocks()?;
         let superblock = self.core.superblock()?;
-        let word = |at| u64::from(u32_at(&superblock, at));
-        let high = if self.core.geometry.is_64_bit() { word(at::FREE_BLOCKS_HIGH) << 32 } else { 0 };
         Ok(FileSystem {
             block_size: self.core.geometry.block_size as u64,
             blocks: self.core.geometry.blocks,
-            free: word(at::FREE_BLOCKS) | high,
+            free,
             files: self.core.geometry.inodes.into(),
-            files_free: word(at::FREE_INODES),
+            files_free: u32_at(&superblock, at::FREE_INODES).into(),
         })
     }
 }

@@ -3,7 +3,7 @@
 mod support;
 
 use nacre_ext4::{Errno, Open, Tree, Volume};
-use nacre_machine_9p::{Changes, OpenFlags};
+use nacre_machine_9p::{Changes, OpenFlags, Part, Sought};
 use std::collections::BTreeSet;
 use support::*;
 
@@ -282,4 +282,70 @@ fn a_sparse_volume_of_four_gibibytes_is_used_in_all_places() {
     volume.close().unwrap();
     let (is_clean, text) = fsck(&image, "-fn");
     assert!(is_clean, "{text}");
+}
+
+/// Takes room for a part of a file, however many pieces that takes.
+fn allocate(volume: &mut Volume<Memory>, file: &Open, start: u64, end: u64) -> Result<(), Errno> {
+    let mut at = start;
+    while at < end {
+        at = volume.allocate(file, at..end, false)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn room_that_was_set_aside_is_there_when_the_volume_is_full() {
+    if !has_programs() {
+        return;
+    }
+    const MIB: u64 = 1 << 20;
+    let mut volume = mount(Memory::new(make("-t ext4 -b 1024", 16 << 10)));
+    let (file, other) = (create(&mut volume, "file"), create(&mut volume, "other"));
+    let free = |volume: &mut Volume<Memory>| volume.file_system().unwrap().free;
+    let before = free(&mut volume);
+    assert_eq!(allocate(&mut volume, &file, 0, before * 1024 + 1), Err(Errno(28)));
+    assert_eq!((free(&mut volume), volume.status(b"file").unwrap().size), (before, 0));
+    allocate(&mut volume, &file, 0, 4 * MIB).unwrap();
+    assert!(before - free(&mut volume) >= 4 << 10);
+    assert_eq!(volume.seek(&file, 0, Part::Data), Err(Errno(6)));
+    assert_eq!(volume.write(&file, MIB + 1000, &[7; 2000]), Ok(2000));
+    assert_eq!((volume.seek(&file, 0, Part::Data), volume.seek(&file, MIB, Part::Hole)), (Ok(Sought::At(MIB)), Ok(Sought::At(MIB + 3072))));
+    // Another file takes all the rest.
+    let (mut at, bytes) = (0, vec![7; 64 << 10]);
+    while let Ok(count) = volume.write(&other, at, &bytes) {
+        at += count as u64;
+    }
+    assert!(free(&mut volume) < 64);
+    for at in (0..4 * MIB).step_by(256 << 10) {
+        assert_eq!(volume.write(&file, at + 1000, &bytes), Ok(bytes.len()));
+    }
+    let mut back = vec![1; 256 << 10];
+    assert_eq!(volume.read(&file, 256 << 10, &mut back), Ok(back.len()));
+    let is_right = |(place, byte): (usize, &u8)| *byte == if (1000..1000 + bytes.len()).contains(&place) { 7 } else { 0 };
+    assert!(back.iter().enumerate().all(is_right));
+    drop((file, other));
+    let disk = volume.close().unwrap();
+    assert_clean(&disk.bytes);
+}
+
+#[test]
+fn a_large_file_of_many_holes_is_filled_in_pieces() {
+    if !has_programs() {
+        return;
+    }
+    let mut volume = mount(Memory::new(make("-t ext4 -b 1024", 32 << 10)));
+    let file = create(&mut volume, "file");
+    for number in 0..3000 {
+        assert_eq!(volume.write(&file, number * 4096, b"x"), Ok(1));
+    }
+    let (mut at, mut pieces) = (0, 0);
+    while at < 3000 * 4096 {
+        at = volume.allocate(&file, at..3000 * 4096, true).unwrap();
+        pieces += 1;
+    }
+    assert!(pieces > 1);
+    assert_eq!(volume.status(b"file").unwrap().size, 2999 * 4096 + 1);
+    assert_eq!(volume.seek(&file, 1024, Part::Data), Ok(Sought::At(4096)));
+    drop(file);
+    assert_clean(&volume.close().unwrap().bytes);
 }

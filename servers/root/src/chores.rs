@@ -165,8 +165,9 @@ pub enum Chore {
     Destroy(Destroying, Option<OwnedReference>),
     /// A file, kept open, is cut off at a size.
     Cut(Key, u64, AfterCut, OwnedReference),
-    /// The memory of a part of a file, kept open, is taken away.
-    Punch(Key, u64, u64, OwnedReference),
+    /// Room for a part of a file, kept open, is taken, or taken away, as these flags of
+    /// `file.allocate` say.
+    Allocate(Key, u64, Range<u64>, OwnedReference),
 }
 
 /// All chores, by the account of the client whose they are.

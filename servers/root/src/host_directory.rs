@@ -9,6 +9,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
+use core::ops::Range;
 use nacre_9p::{Changes, Client, Error, Fid, ROOT, Capacity, Status, Wire, open};
 use nacre_proto::Errno;
 use nacre_proto::flags::XATTR_REPLACE;
@@ -264,6 +265,29 @@ impl Origin for HostDirectory {
     fn write(&mut self, file: Id, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
         let fid = self.writer(file).map_err(errno)?;
         self.client.write(fid, offset, bytes).map_err(errno)
+    }
+
+    fn status_open(&mut self, file: Id) -> Result<Found, Errno> {
+        match self.writable.get(&file).or_else(|| self.open.get(&file)).copied() {
+            Some(fid) => self.client.status(fid).map(|status| found_as(Fid(file), status)).map_err(errno),
+            None => self.status(file),
+        }
+    }
+
+    fn allocate(&mut self, file: Id, part: Range<u64>, keeps_size: bool) -> Result<u64, Errno> {
+        if self.kind == HOST {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        let fid = self.writer(file).map_err(errno)?;
+        self.client.allocate(fid, part, keeps_size).map_err(errno)
+    }
+
+    fn seek(&mut self, file: Id, from: u64, for_data: bool) -> Result<(u64, bool), Errno> {
+        if self.kind == HOST {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        let fid = self.reader(file).map_err(errno)?;
+        self.client.seek(fid, from, for_data).map_err(errno)
     }
 
     fn sync(&mut self, file: Id) -> Result<(), Errno> {

@@ -23,6 +23,7 @@ mod node;
 pub mod outside;
 mod passing;
 mod resolve;
+mod room;
 mod sparse;
 mod text;
 #[cfg(test)]
@@ -290,6 +291,8 @@ impl<S: Store> Tree<S> {
             size: there.map_or(node.size(), |(_, size)| size),
             blocks: match &node.body {
                 NodeContent::Directory(_) if there.is_some() => node.outside_blocks,
+                // What is here of another side's file is a copy.
+                NodeContent::File(_) if self.has_blocks_there(node) => node.outside_blocks,
                 NodeContent::File(content) => content.blocks().max(node.outside_blocks),
                 NodeContent::Directory(_) => node::DIRECTORY_SIZE / 512,
                 _ => 0,

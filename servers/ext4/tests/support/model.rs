@@ -2,7 +2,7 @@
 
 use super::Memory;
 use nacre_ext4::{Errno, Open, Tree, Volume};
-use nacre_machine_9p::{Changes, OpenFlags};
+use nacre_machine_9p::{Changes, OpenFlags, Part, Sought};
 use std::collections::BTreeMap;
 
 /// Source of random numbers.
@@ -156,7 +156,7 @@ impl Pair {
     pub fn step(&mut self) {
         let (path, other) = (self.path(), self.path());
         let (bytes, text) = (path.as_bytes(), other.as_bytes());
-        let kind = self.seed.below(20);
+        let kind = self.seed.below(22);
         let (made, expected) = match kind {
             0..=4 => return self.create(&path),
             5..=8 => return self.write(),
@@ -178,6 +178,8 @@ impl Pair {
                 (self.volume.link(bytes, text), expected)
             }
             15 | 16 => (self.volume.rename(bytes, text), self.model.rename(&path, &other)),
+            20 => return self.allocate(),
+            21 => return self.look(),
             17 | 18 => (self.volume.remove(bytes, false), self.model.remove(&path, false)),
             _ => (self.volume.remove(bytes, true), self.model.remove(&path, true)),
         };
@@ -224,6 +226,48 @@ impl Pair {
         let changes = Changes { size: Some(size), ..Changes::default() };
         self.volume.change(b"", Some(file), &changes).unwrap();
         self.model.contents.get_mut(number).unwrap().resize(size as usize, 0);
+    }
+
+    /// Takes room for a part of a file.
+    fn allocate(&mut self) {
+        let Some((file, number)) = self.open.last() else { return };
+        let (mut start, size) = (self.seed.below(self.longest), 1 + self.seed.below(self.longest / 8));
+        let (end, keeps_size) = (start + size, self.seed.below(2) == 0);
+        while start < end {
+            match self.volume.allocate(file, start..end, keeps_size) {
+                Ok(next) => {
+                    assert!(start < next && next <= end);
+                    start = next;
+                }
+                // The volume has no extents.
+                Err(errno) => return assert_eq!(errno, Errno(95)),
+            }
+        }
+        let content = self.model.contents.get_mut(number).unwrap();
+        if !keeps_size && content.len() < end as usize {
+            content.resize(end as usize, 0);
+        }
+    }
+
+    /// Looks for data and holes: all that is not zero lies in data.
+    fn look(&mut self) {
+        let Some((file, number)) = self.open.last() else { return };
+        let content = &self.model.contents[number];
+        let (mut at, mut part) = (0, Part::Hole);
+        while at < content.len() {
+            part = if part == Part::Data { Part::Hole } else { Part::Data };
+            let next = match self.volume.seek(file, at as u64, part) {
+                Ok(Sought::At(next) | Sought::Behind(next)) => next as usize,
+                Err(errno) => {
+                    assert_eq!((errno, part), (Errno(6), Part::Data));
+                    content.len()
+                }
+            };
+            assert!(at <= next && next <= content.len());
+            assert!(part == Part::Hole || content[at..next].iter().all(|byte| *byte == 0), "data in a hole");
+            at = next;
+        }
+        assert_eq!(self.volume.seek(file, content.len() as u64, Part::Hole), Err(Errno(6)));
     }
 
     /// Fails unless the volume has what the model has.

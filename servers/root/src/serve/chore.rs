@@ -7,6 +7,7 @@ use crate::pools::{RECORD_COST, Remains};
 use crate::root::Root;
 use crate::table::Key;
 use alloc::vec::Vec;
+use core::ops::Range;
 use nacre_proto::flags::SEGMENT_OBJECTS;
 use nacre_proto::server::{self, Output};
 use nacre_proto::{Answer, Errno, HandlerResult, Request, file, memory, segment};
@@ -121,7 +122,7 @@ impl Root {
                 None
             }
             Chore::Cut(node, size, after, reply) => self.cut_piece(account, node, size, after, reply),
-            Chore::Punch(node, start, end, reply) => self.punch_piece(node, start, end, reply),
+            Chore::Allocate(node, flags, part, reply) => self.allocate_chore(node, flags, part, reply),
         }
     }
 
@@ -291,9 +292,9 @@ impl Root {
         None
     }
 
-    fn punch_piece(&mut self, node: Key, start: u64, end: u64, reply: OwnedReference) -> Option<Chore> {
-        match self.files.tree.punch(node, start, end, self.files.clock.now()) {
-            Ok(Some(next)) => return Some(Chore::Punch(node, next, end, reply)),
+    fn allocate_chore(&mut self, node: Key, flags: u64, part: Range<u64>, reply: OwnedReference) -> Option<Chore> {
+        match self.allocate_piece(node, flags, part.clone()) {
+            Ok(Some(next)) => return Some(Chore::Allocate(node, flags, next..part.end, reply)),
             Ok(None) => tell(Some(reply), file::allocate::Output::default()),
             Err(errno) => drop(server::refuse(reply, errno)),
         }

@@ -204,6 +204,8 @@ impl Server for Root {
 
     fn status(&mut self, request: &mut Request<'_>) -> HandlerResult<status::Output> {
         let file = self.file(request)?;
+        // Who has gone tells nothing, and the rest is known.
+        let _ = self.files.tree.look_at_blocks(file.node);
         let facts = self.facts(&file)?;
         request.put(&status_bytes(&facts));
         status::Output::default().now()
@@ -290,7 +292,7 @@ impl Server for Root {
         let position = match whence {
             // Devices have no positions, and say so without an error.
             _ if file.operations != FileOperations::Plain => 0,
-            SEEK_DATA | SEEK_HOLE => seek_data(node, offset, whence == SEEK_DATA)?,
+            SEEK_DATA | SEEK_HOLE => self.files.tree.seek(file.node, offset, whence == SEEK_DATA)?,
             _ => file.seek(offset, whence, plain_size(node))?,
         };
         self.move_position(request, position);
@@ -340,7 +342,7 @@ impl Server for Root {
         let Some(next) = self.allocate_part(file.node, flags, offset, size)? else {
             return allocate::Output::default().now();
         };
-        self.wait_for(request, |reply| Chore::Punch(file.node, next, offset + size, reply))?;
+        self.wait_for(request, |reply| Chore::Allocate(file.node, flags, next..offset + size, reply))?;
         self.files.tree.opened(file.node);
         Ok(Answer::Later)
     }
@@ -447,13 +449,5 @@ fn plain_size(node: &Node) -> u64 {
     match &node.body {
         NodeContent::File(content) => content.size(),
         _ => 0,
-    }
-}
-
-/// The next data or hole.
-fn seek_data(node: &Node, offset: u64, data: bool) -> Result<u64, Errno> {
-    match &node.body {
-        NodeContent::File(content) => content.find_next(offset, data).ok_or(Errno::ENXIO),
-        _ => Err(Errno::ENXIO),
     }
 }

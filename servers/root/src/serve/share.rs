@@ -8,6 +8,7 @@ use crate::table::Key;
 use crate::tree::NodeContent;
 use crate::views;
 use crate::futex_queues::Place;
+use core::ops::Range;
 use nacre_abi::fault;
 use nacre_proto::flags::{F_SEAL_FUTURE_WRITE, F_SEAL_WRITE, FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, SHARE_WRITE};
 use nacre_proto::{Errno, Request};
@@ -113,19 +114,28 @@ impl Root {
         self.views.get(&node).is_some_and(|views| views.iter().any(is_writable))
     }
 
-    /// `fallocate`. Memory is taken when it is written, so what is asked for is a size. Where to go
-    /// on, if memory is to be taken away and that is much.
+    /// Begins `fallocate`. What takes room looks first whether there is any: nothing is begun in
+    /// vain. Where to go on, if that is much.
     pub(super) fn allocate_part(&mut self, node: Key, flags: u64, offset: u64, size: u64) -> Result<Option<u64>, Errno> {
         let end = offset.checked_add(size).filter(|end| *end <= i64::MAX as u64).ok_or(Errno::EFBIG)?;
+        if size == 0 {
+            return Err(Errno::EINVAL);
+        }
+        let available = self.files.tree.store().available();
+        let (missing, room) = self.files.tree.room_for(node, &(offset..end), available)?;
+        if flags & FALLOC_FL_PUNCH_HOLE == 0 && missing > room {
+            return Err(Errno::ENOSPC);
+        }
+        self.allocate_piece(node, flags, offset..end)
+    }
+
+    /// Does a piece of `fallocate`: takes room, or takes it away. Where to go on, if that is not
+    /// all.
+    pub(super) fn allocate_piece(&mut self, node: Key, flags: u64, part: Range<u64>) -> Result<Option<u64>, Errno> {
         let now = self.files.clock.now();
-        let NodeContent::File(content) = &self.files.tree.node(node)?.body else { return Err(Errno::ENODEV) };
-        let before = content.size();
         match flags {
-            _ if size == 0 => Err(Errno::EINVAL),
-            0 if end.saturating_sub(before) > self.files.tree.store().available() => Err(Errno::ENOSPC),
-            0 if end > before => self.files.tree.set_size(node, end, now).map(|()| None),
-            0 | FALLOC_FL_KEEP_SIZE => Ok(None),
-            flags if flags == FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE => self.files.tree.punch(node, offset, end, now),
+            0 | FALLOC_FL_KEEP_SIZE => self.files.tree.allocate(node, part, flags != 0, now),
+            flags if flags == FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE => self.files.tree.punch(node, part.start, part.end, now),
             _ => Err(Errno::EOPNOTSUPP),
         }
     }

@@ -8,6 +8,7 @@ use crate::frames::FRAME;
 use crate::store::Store;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::ops::Range;
 use nacre_proto::Errno;
 use nacre_sys::Span;
 
@@ -42,6 +43,8 @@ pub struct Content {
     runs: Vec<Run>,
     /// Bytes of all runs.
     held: u64,
+    /// Up to here memory was asked for, perhaps behind the end.
+    allocated_end: u64,
     /// Set once others have had its memory to write. Behind the end, in the last frame, may stand
     /// what they wrote.
     is_shared: bool,
@@ -106,7 +109,7 @@ impl Content {
 
     /// Returns the number of blocks of 512 bytes that take memory.
     pub fn blocks(&self) -> u64 {
-        let end = self.size.next_multiple_of(FRAME);
+        let end = self.size.max(self.allocated_end).next_multiple_of(FRAME);
         // A file that grows has memory behind its end, in its last run.
         let behind: u64 = self.runs.iter().rev().take_while(|run| run.end() > end).map(|run| run.end() - run.offset.max(end)).sum();
         (self.held - behind) / 512
@@ -242,6 +245,35 @@ impl Content {
         Some((run.offset, run.start, run.size.min(end - run.offset)))
     }
 
+    /// Returns the bytes of the whole frames of a part that lie in holes.
+    pub fn missing(&self, part: &Range<u64>) -> u64 {
+        let (start, end) = (part.start / FRAME * FRAME, part.end.next_multiple_of(FRAME));
+        let first = self.runs.partition_point(|run| run.end() <= start);
+        let there = self.runs[first..].iter().take_while(|run| run.offset < end);
+        end - start - there.map(|run| run.end().min(end) - run.offset.max(start)).sum::<u64>()
+    }
+
+    /// Takes memory for the holes of a part, which read as zeros still. `ENOSPC`: there is not as
+    /// much; then none is kept behind the file's end.
+    pub fn allocate(&mut self, store: &mut impl Store, part: Range<u64>) -> Result<(), Errno> {
+        if self.is_fixed {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        self.is_kept = true;
+        let mut at = part.start;
+        while at < part.end {
+            let Some(index) = self.make_room(store, at, part.end) else {
+                self.allocated_end = 0;
+                let behind = self.runs.partition_point(|run| run.offset < self.size);
+                self.release_from(store, behind);
+                return Err(Errno::ENOSPC);
+            };
+            at = self.runs[index].end();
+        }
+        self.allocated_end = self.allocated_end.max(part.end);
+        Ok(())
+    }
+
     /// Takes the memory of `start..end` away, as far as the file goes: it reads as zeros. Where to
     /// go on, if there are too many runs for one piece of work.
     pub fn punch(&mut self, store: &mut impl Store, start: u64, end: u64) -> Result<Option<u64>, Errno> {
@@ -340,6 +372,7 @@ impl Content {
         self.is_kept = true;
         self.outside_end = self.outside_end.min(size);
         if size < self.size {
+            self.allocated_end = self.allocated_end.min(size);
             self.shrink(store, size)?;
         }
         self.clear_behind_end(store, size);

@@ -8,6 +8,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::Cell;
+use core::ops::Range;
 use nacre_9p::Capacity;
 use nacre_proto::Errno;
 
@@ -85,6 +86,21 @@ pub trait Origin {
     fn change(&mut self, id: Id, change: Change) -> Result<(), Errno>;
     /// Writes bytes to a regular file; returns how many.
     fn write(&mut self, file: Id, offset: u64, bytes: &[u8]) -> Result<usize, Errno>;
+    /// Returns the status of a file that may have no name, but is open.
+    fn status_open(&mut self, file: Id) -> Result<Found, Errno> {
+        self.status(file)
+    }
+    /// Gives blocks to the holes of a part of a regular file, a piece of the work. Returns where
+    /// the rest begins.
+    fn allocate(&mut self, _file: Id, _part: Range<u64>, _keeps_size: bool) -> Result<u64, Errno> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// Looks for the next data of a regular file from an offset on, or for its next hole, a piece
+    /// of the work. Returns where that is, and true; or where to go on, and false. `EOPNOTSUPP`: it
+    /// is not known.
+    fn seek(&mut self, _file: Id, _from: u64, _for_data: bool) -> Result<(u64, bool), Errno> {
+        Err(Errno::EOPNOTSUPP)
+    }
     /// Waits until what was written to a regular file lasts.
     fn sync(&mut self, file: Id) -> Result<(), Errno>;
     /// Returns the value of an extended attribute.

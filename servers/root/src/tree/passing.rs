@@ -15,7 +15,7 @@ const PART: usize = 128 << 10;
 
 impl<S: Store> Tree<S> {
     /// The other side, if it gets changes, and its number for a node that is its.
-    fn passed(&mut self, key: Key) -> Option<(&mut Outside, Id)> {
+    pub(super) fn passed(&mut self, key: Key) -> Option<(&mut Outside, Id)> {
         let is_detached = self.nodes.get(key)?.is_detached;
         self.passing_side(key).filter(|_| !is_detached)
     }
@@ -440,7 +440,7 @@ impl<S: Store> Tree<S> {
 
     /// Something was written to a file, or a name in a directory has changed: nobody knows yet that
     /// it lasts.
-    fn note_unsynced(&mut self, key: Key) {
+    pub(super) fn note_unsynced(&mut self, key: Key) {
         self.note_changed(key);
         if let Some(node) = self.nodes.get_mut(key).filter(|node| node.lasting == Lasting::Whole) {
             node.lasting = Lasting::Unknown;

@@ -207,3 +207,28 @@ fn random_changes_agree_with_a_vector() {
     content.release(&mut store);
     assert_eq!(store.free_bytes(), 2000 * FRAME);
 }
+
+#[test]
+fn room_that_is_taken_reads_as_zeros_and_is_there() {
+    let mut store = Fake::new(64 * FRAME);
+    let mut content = Content::default();
+    content.write(&mut store, 2 * FRAME, &[1; 10]).unwrap();
+    assert_eq!(content.missing(&(0..8 * FRAME + 1)), 8 * FRAME);
+    content.allocate(&mut store, 10..8 * FRAME + 1).unwrap();
+    assert_eq!((content.missing(&(0..9 * FRAME)), content.size()), (0, 2 * FRAME + 10));
+    assert_eq!(content.blocks(), 9 * FRAME / 512);
+    content.set_size(&mut store, 6 * FRAME).unwrap();
+    let mut bytes = [9; 12];
+    assert_eq!(content.read(&store, 2 * FRAME, &mut bytes), 12);
+    assert_eq!((bytes[9], bytes[10]), (1, 0));
+    let free = store.free_bytes();
+    content.write(&mut store, 0, &[2; 9 * FRAME as usize]).unwrap();
+    assert_eq!(store.free_bytes(), free);
+    // What finds no room keeps none behind the end, and all that was there.
+    assert_eq!(content.allocate(&mut store, 0..100 * FRAME), Err(Errno::ENOSPC));
+    assert_eq!((store.free_bytes(), content.size()), (free, 9 * FRAME));
+    content.set_size(&mut store, FRAME).unwrap();
+    assert_eq!(content.blocks(), FRAME / 512);
+    content.release(&mut store);
+    assert_eq!(store.free_bytes(), 64 * FRAME);
+}
