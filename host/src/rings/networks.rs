@@ -272,7 +272,10 @@ fn is_limited(products: &Products) -> Outcome<Option<String>> {
     let bounded = guard("bytes-in=100000", &format!("{fetch}; test $(wc -c </tmp/got) -le 100000 && echo bounded; {fetch}"));
     let mute = guard("bytes-out=10", &fetch);
     let alone = guard("connections=1", &format!("sleep 5 | nc 10.0.2.2 {port} >/dev/null & sleep 2; {fetch}; wait; {fetch}"));
-    let script = [bounded, mute, alone, format!("{fetch}; wc -c </tmp/got")].concat();
+    let asking = guard("connections=1", &format!("nc 10.0.2.77 80 >/dev/null 2>&1 & sleep 1; {fetch}; kill $!"));
+    // Without a manager inside, what forks finds services by the one outside.
+    let outer = [&mute, &alone].map(|script| script.replace("process sh", "sh")).concat();
+    let script = [bounded, mute, alone, asking, outer, format!("{fetch}; wc -c </tmp/got")].concat();
     let network = NetworkArguments { net: Some(Kind::User), ..NetworkArguments::default() };
     let is_over = AtomicBool::new(false);
     let captured = std::thread::scope(|scope| {
@@ -282,7 +285,7 @@ fn is_limited(products: &Products) -> Outcome<Option<String>> {
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, port));
         captured
     })?;
-    let is_right = captured.output == format!("1\nbounded\n1\n1\n1\n0\n0\n{SIZE}\n").as_bytes();
+    let is_right = captured.output == format!("1\nbounded\n1\n1\n1\n0\n1\n1\n1\n0\n0\n{SIZE}\n").as_bytes();
     Ok((!is_right).then(|| describe(&captured)))
 }
 

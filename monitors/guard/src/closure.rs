@@ -77,7 +77,7 @@ impl<'a> Search<'a> {
         let fixed = operation.references_out.iter().map(|(_, kind)| *kind);
         let brought = fixed.chain(operation.more_out.iter().map(|(_, kind, _)| *kind));
         brought.into_iter().all(|kind| match kind {
-            Ref::Found(_) if self.policy.charges_files => false,
+            Ref::Found(_) if self.policy.bounds_found => false,
             Ref::Own(of) | Ref::Found(of) => subjects(of, on).into_iter().all(|on| self.is_open(of, on, &|_| false)),
             _ => true,
         })

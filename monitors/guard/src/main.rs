@@ -103,8 +103,8 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     }
     let (machines, clock) = machines(&policy, &services, arguments);
     let charge = limits.directory(services.files())?;
-    policy.charges_files = charge.is_some();
     let network = limits.network()?;
+    policy.bounds_found = charge.is_some() || network.is_some();
     limits.bind_processes(&services)?;
     let guardian = Guardian { machines: Lock::new(machines), clock, policy, charge, network, audit: audit(options, &services, arguments)?, name: stage::name(options.command), made: Lock::default(), processes: Lock::default(), own_addresses: Lock::default(), denied: Lock::default(), names: Lock::default(), refused: Default::default() };
     let pool = if limits.memory.is_some() { Services::own_pool } else { Services::pool_for_child };

@@ -41,9 +41,10 @@ pub struct Policy {
     lines: Vec<Line>,
     /// The rules as they were written.
     rules: Vec<String>,
-    /// Set if the child's files are bounded. A port then stays guarded that brings what others left
-    /// somewhere, whatever is allowed: each file of others is charged before the child gets it.
-    pub charges_files: bool,
+    /// Set if the child's files or its network are bounded. A port then stays guarded that brings
+    /// what others left somewhere, whatever is allowed: each file of others is charged before the
+    /// child gets it, and a process that it makes finds the bounded network.
+    pub bounds_found: bool,
 }
 
 /// Decision of a policy.
@@ -86,7 +87,7 @@ fn is_named(operation: &Operation, call: &str) -> bool {
 impl Default for Policy {
     fn default() -> Self {
         let line = |operation: &Operation| Line { label: operation.label, checks: Vec::new() };
-        Policy { lines: PROTOCOLS.iter().flat_map(|protocol| protocol.operations).map(line).collect(), rules: Vec::new(), charges_files: false }
+        Policy { lines: PROTOCOLS.iter().flat_map(|protocol| protocol.operations).map(line).collect(), rules: Vec::new(), bounds_found: false }
     }
 }
 

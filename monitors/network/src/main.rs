@@ -154,6 +154,7 @@ fn start_server(options: &Options<'_>, arguments: &Arguments) -> Result<OwnedRef
     let stack = if options.is_fixed { stack } else { stack.asking(clock.now()) };
     let stack = if options.asks_6 { stack.asking_6(clock.now()) } else { stack };
     service.hub().set_interface(interface);
+    service.hub().set_connections(options.connections);
     if let Ok(memory) = parent::find(Reference::PARENT, SERVICE_MEMORY) {
         service.set_memory(memory.found);
     }

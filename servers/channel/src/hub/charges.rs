@@ -28,32 +28,28 @@ impl<R> Hub<R> {
         self.budgets.all.retain(|account, _| held.contains_key(account) || is_there(*account));
     }
 
-    /// Charges one more connection, whose inner end this is. `ENOBUFS`: an account has as many as
-    /// it may.
-    pub(super) fn charge_connection(&mut self, inner: u64) -> Result<(), Errno> {
-        let line = self.end(inner)?.line.clone();
+    /// Sets how many connections there may be: none of the accounts takes all from then on.
+    pub fn set_connections(&mut self, most: usize) {
+        self.budgets.most = most;
+    }
+
+    /// Charges one more connection to the accounts of this end. `ENOBUFS`: one of them has as many
+    /// as it may.
+    pub(super) fn charge_connection(&mut self, key: u64) -> Result<(), Errno> {
+        let line = self.end(key)?.line.clone();
         let budgets = &mut self.budgets;
-        if line.iter().any(|account| budgets.all.get(account).is_some_and(|budget| budget.connections == 0)) {
+        let is_spent = line.iter().any(|account| budgets.all.get(account).is_some_and(|budget| budget.connections == 0));
+        if is_spent || !budgets.has_share(&line) {
             return Err(Errno::ENOBUFS);
         }
-        for account in line.iter() {
-            if let Some(budget) = budgets.all.get_mut(account) {
-                budget.connections -= 1;
-                budgets.charged.insert(inner);
-            }
-        }
+        budgets.charge(key, &line);
         Ok(())
     }
 
-    /// An end has gone. If it was one of a connection, another one may take its place.
-    pub(super) fn release_connection(&mut self, inner: u64, line: &Line) {
-        if self.budgets.charged.remove(&inner) {
-            for account in line.iter() {
-                if let Some(budget) = self.budgets.all.get_mut(account) {
-                    budget.connections = budget.connections.saturating_add(1);
-                }
-            }
-        }
+    /// An end has gone, or asks for no connection any more. If it was charged with one, another one
+    /// may take its place.
+    pub(super) fn release_connection(&mut self, key: u64, line: &Line) {
+        self.budgets.release(key, line);
     }
 
     /// Returns the number of bytes that may still go this way at an end.
@@ -116,21 +112,46 @@ mod tests {
         let mut hub = hub();
         let mut connect = |port| {
             let key = socket(&mut hub, SOCK_STREAM, port);
-            hub.connect(key, &name(SOCK_STREAM, PEER, 80), [0; 3]).unwrap();
-            let ends = hub.ends();
-            let inner = hub.connected(key);
-            assert_eq!(hub.ends(), ends + usize::from(inner.is_ok()), "nothing is left of what was refused");
-            hub.charge_line(Arc::new([7, 8]));
-            (key, inner, hub.budget(7).unwrap().connections)
+            let asked = hub.connect(key, &name(SOCK_STREAM, PEER, 80), [0; 3]);
+            (key, asked, hub.budget(7).unwrap().connections)
         };
         let (first, second, third) = (connect(1), connect(2), connect(3));
-        assert_eq!((first.2, second.2, third.1), (1, 0, Err(Errno::ENOBUFS)));
-        hub.close(first.1.unwrap());
-        assert_eq!(hub.budget(7).unwrap().connections, 1);
+        assert_eq!((first.2, second.2, third.1), (1, 0, Err(Errno::ENOBUFS)), "who asks has one already");
+        let inner = hub.connected(first.0).unwrap();
+        hub.refused(second.0, Errno::ETIMEDOUT);
+        assert_eq!(hub.budget(7).unwrap().connections, 1, "who has one has no second one for having asked");
+        hub.charge_line(Arc::new([7, 8]));
+        let fourth = socket(&mut hub, SOCK_STREAM, 4);
+        hub.connect(fourth, &name(SOCK_STREAM, PEER, 80), [0; 3]).unwrap();
+        hub.close(fourth);
+        hub.close(inner);
+        assert_eq!(hub.budget(7).unwrap().connections, 2, "all have come back");
         hub.charge_to(9);
         let other = socket(&mut hub, SOCK_STREAM, 9);
         hub.connect(other, &name(SOCK_STREAM, PEER, 80), [0; 3]).unwrap();
         assert!(hub.connected(other).is_ok(), "others have what they had");
+    }
+
+    #[test]
+    fn nobody_takes_all_connections() {
+        let mut hub = Hub::<u64>::default();
+        hub.set_interface(Interface { address: OWN, prefix: 24, gateway: None, card: [0; 6], packet: 1500 });
+        hub.set_connections(160);
+        let mut next = 0;
+        let mut take = |line: &[u64]| {
+            let mut count = 0;
+            loop {
+                hub.charge_line(line.into());
+                next += 1;
+                let key = socket(&mut hub, SOCK_STREAM, next);
+                if hub.connect(key, &name(SOCK_STREAM, PEER, 80), [0; 3]).is_err() {
+                    return count;
+                }
+                count += 1;
+            }
+        };
+        assert_eq!((take(&[1, 2]), take(&[1, 3]), take(&[1, 4])), (120, 16, 4));
+        assert_eq!((take(&[1, 5]), take(&[6, 7]), take(&[8])), (0, 16, 4), "what is left is for others at the top");
     }
 
     #[test]

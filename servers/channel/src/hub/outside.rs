@@ -237,6 +237,8 @@ impl<R> Hub<R> {
         if let Some(error) = end.error.take() {
             return Err(error);
         }
+        self.charge_connection(key)?;
+        let end = self.end_mut(key)?;
         (end.stage, end.peer_name) = (Stage::Connecting, name.to_vec());
         self.outside.wanted.push_back(key);
         Ok(false)
@@ -289,6 +291,9 @@ impl<R> Hub<R> {
         let peer_name = self.end(key)?.peer_name.clone();
         let own = self.own_towards(InternetName::read(&peer_name).ok_or(Errno::EINVAL)?.address)?;
         self.charge_as(key)?;
+        // The inner end has the connection that was charged to this one.
+        let line = self.end(key)?.line.clone();
+        self.release_connection(key, &line);
         let inner = self.add_inner()?;
         self.end_mut(inner)?.name = peer_name;
         let end = self.end_mut(key)?;
@@ -304,6 +309,8 @@ impl<R> Hub<R> {
             (end.stage, end.error) = (Stage::Plain, Some(errno));
             end.changes += 1;
             self.touched.insert(key);
+            let line = end.line.clone();
+            self.release_connection(key, &line);
         }
     }
 
