@@ -3,8 +3,9 @@
 use crate::operations::proc::ask_process;
 use crate::operations::proc::terminals;
 use crate::operations::processors;
+use crate::operations::sockets::interfaces;
 use crate::process::Process;
-use crate::state::files::proc_node::{DIRECTORY, FACTS, FILE, FOLDERS, LINK, LINKS, Node, OF_PROCESSORS, SYSTEM};
+use crate::state::files::proc_node::{self, COUNTERS, DIRECTORY, FACTS, FILE, FOLDERS, INTERFACES, LINK, LINKS, Node, OF_COUNTERS, OF_INTERFACE, OF_PROCESSORS, SYSTEM, SYS_FOLDERS};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -40,6 +41,13 @@ pub fn names_in(process: &mut Process, folder: Node) -> Vec<(String, u64)> {
         Node::Threads(pid) => {
             let all = ask_process::numbers_in(process, folder).unwrap_or_else(|_| Vec::from([pid]));
             names.extend(all.into_iter().map(|number| (format!("{number}"), DIRECTORY)));
+        }
+        Node::Sys(INTERFACES) => names.extend(interfaces::all(process).iter().map(|interface| (String::from(interface.shown_name()), DIRECTORY))),
+        Node::Sys(path) => names.extend(SYS_FOLDERS.iter().filter_map(|name| proc_node::is_below(path, name)).map(|name| (String::from(name), DIRECTORY))),
+        Node::Interface(_, true) => files(&mut names, &OF_COUNTERS, FILE),
+        Node::Interface(_, false) => {
+            files(&mut names, &OF_INTERFACE, FILE);
+            files(&mut names, &[COUNTERS], DIRECTORY);
         }
         Node::Processors => {
             files(&mut names, &OF_PROCESSORS, FILE);

@@ -44,6 +44,29 @@ pub fn text_of(process: &mut Process, name: &str) -> Option<Vec<u8>> {
     Some(text.into_bytes())
 }
 
+/// Returns the contents of a file that tells of an interface in `/sys`. Packets and bytes
+/// are not counted.
+pub fn of_interface(interface: &Interface, file: &str) -> Vec<u8> {
+    /// `IFF_RUNNING`, which Linux leaves out there.
+    const RUNNING: u16 = 0x40;
+    let address = |bytes: [u8; 6]| bytes.map(|byte| format!("{byte:02x}")).join(":");
+    let of_all = if interface.is_loopback() { [0; 6] } else { [0xff; 6] };
+    let text = match file {
+        "addr_len" => format!("{}", interface.card.len()),
+        "address" => address(interface.card),
+        "broadcast" => address(of_all),
+        "carrier" => String::from("1"),
+        "flags" => format!("{:#x}", interface.flags & !RUNNING),
+        "ifindex" | "iflink" => format!("{}", interface.index),
+        "mtu" => format!("{}", interface.largest),
+        "operstate" => String::from(if interface.is_loopback() { "unknown" } else { "up" }),
+        "tx_queue_len" => format!("{}", interfaces::QUEUE),
+        "type" => format!("{}", interface.hardware),
+        _ => String::from("0"),
+    };
+    (text + "\n").into_bytes()
+}
+
 fn of_family(process: &mut Process, family: Family) -> Vec<KnownSocket> {
     let mut sockets = known_sockets::all(process);
     sockets.retain(|socket| socket.family == family);

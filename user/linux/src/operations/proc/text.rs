@@ -11,6 +11,7 @@ use crate::operations::proc::memory_facts;
 use crate::operations::proc::memory_shortage;
 use crate::operations::proc::network_text;
 use crate::operations::processors;
+use crate::operations::sockets::interfaces;
 use crate::operations::system_name;
 use crate::process::Process;
 use crate::state::files::proc_node::Node;
@@ -78,6 +79,7 @@ pub fn text_of(process: &mut Process, node: Node) -> Result<Vec<u8>, Errno> {
             Some(text) => Ok(text),
             None => of_process(process, pid, thread, name),
         },
+        Node::OfInterface(name, file) => interfaces::named(process, name).map(|interface| network_text::of_interface(&interface, file)).ok_or(EINVAL),
         Node::OfProcessors("kernel_max") => Ok(b"63\n".to_vec()),
         Node::OfProcessors("offline") => Ok(b"\n".to_vec()),
         Node::OfProcessors(_) => Ok(format!("{}\n", processors::list(u64::MAX >> (64 - processors::processors(process)))).into_bytes()),

@@ -9,10 +9,11 @@ use crate::operations::paths::path_walk;
 use crate::operations::proc::ask_process;
 use crate::operations::proc::terminals;
 use crate::operations::processors;
+use crate::operations::sockets::interfaces;
 use crate::operations::terminals::job_control;
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
-use crate::state::files::proc_node::{self, FACTS, FOLDERS, LINKS, Node, OF_PROCESSORS, PROCESSORS, SYSTEM, S_IFSOCK, Target};
+use crate::state::files::proc_node::{self, COUNTERS, FACTS, FOLDERS, INTERFACES, LINKS, Node, OF_COUNTERS, OF_INTERFACE, OF_PROCESSORS, PROCESSORS, SYSTEM, SYS_FOLDERS, S_IFSOCK, Target};
 use crate::state::memory::mapped_files::Opened;
 use alloc::format;
 use alloc::vec::Vec;
@@ -37,7 +38,7 @@ fn normal(from: &[u8], path: &[u8]) -> Vec<Vec<u8>> {
 /// lead to it.
 fn beginning(parts: &[Vec<u8>]) -> Option<(Node, usize)> {
     let starts_with = |names: &[&[u8]]| parts.len() >= names.len() && parts.iter().zip(names).all(|(part, name)| part == name);
-    let all: [(Node, &[&[u8]]); 3] = [(Node::Root, &[b"proc"]), (Node::Processors, &PROCESSORS), (Node::Terminals, &[b"dev", b"pts"])];
+    let all: [(Node, &[&[u8]]); 3] = [(Node::Root, &[b"proc"]), (Node::Sys(""), &[b"sys"]), (Node::Terminals, &[b"dev", b"pts"])];
     all.into_iter().find(|(_, names)| starts_with(names)).map(|(node, names)| (node, names.len()))
 }
 
@@ -69,6 +70,9 @@ fn child(folder: Node, part: &[u8]) -> Option<Node> {
         Node::Process(pid, thread) => in_process(pid, thread, part),
         Node::Descriptors(pid, about) => number(part).map(|number| if about { Node::About(pid, number) } else { Node::Descriptor(pid, number) }),
         Node::Threads(pid) => number(part).map(|thread| Node::Process(pid, Some(thread))),
+        Node::Sys(path) => in_sys(path, part),
+        Node::Interface(name, false) if part == COUNTERS.as_bytes() => Some(Node::Interface(name, true)),
+        Node::Interface(name, counts) => known(if counts { &OF_COUNTERS } else { &OF_INTERFACE }, part).map(|file| Node::OfInterface(name, file)),
         Node::Processors => {
             let one = part.strip_prefix(b"cpu").and_then(number).map(Node::Processor);
             one.or_else(|| known(&OF_PROCESSORS, part).map(Node::OfProcessors))
@@ -100,6 +104,14 @@ fn in_folder(path: &'static str, part: &[u8]) -> Option<Node> {
         above == path && last.as_bytes() == part
     };
     FOLDERS.iter().find(|(name, _)| below(name)).map(|(name, _)| Node::Folder(name))
+}
+
+fn in_sys(path: &'static str, part: &[u8]) -> Option<Node> {
+    if path == INTERFACES {
+        return interfaces::NAMES.into_iter().find(|name| name.as_bytes() == part).map(|name| Node::Interface(name, false));
+    }
+    let found = SYS_FOLDERS.into_iter().find(|name| proc_node::is_below(path, name).is_some_and(|last| last.as_bytes() == part))?;
+    Some(if found == PROCESSORS { Node::Processors } else { Node::Sys(found) })
 }
 
 fn in_process(pid: u64, thread: Option<u64>, part: &[u8]) -> Option<Node> {
@@ -176,6 +188,7 @@ fn check(process: &mut Process, node: Node) -> Result<(), Errno> {
         Node::Process(pid, None) if pid != own => {
             manager::numbers(Reference::PARENT, pid).map_err(|_| ENOENT).and_then(|found| if found.pid == pid { Ok(()) } else { Err(ENOENT) })
         }
+        Node::Interface(name, _) => interfaces::named(process, name).map(drop).ok_or(ENOENT),
         Node::Processor(number) if number >= processors::processors(process) => Err(ENOENT),
         Node::Terminal(Some(number)) if !terminals::has_terminal(process, number) => Err(ENOENT),
         Node::Process(pid, Some(thread)) if pid == own => process.threads.find(thread).map(drop).ok_or(ENOENT),
@@ -267,7 +280,8 @@ mod tests {
         assert_eq!(walk(b"/proc/8/fd/3"), Some(Node::Descriptor(8, 3)));
         assert_eq!((walk(b"/proc/net/tcp"), walk(b"/proc/7/net/unix")), (Some(Node::System("tcp")), Some(Node::System("unix"))));
         assert_eq!((walk(b"/proc/07"), walk(b"/proc/kernel"), walk(b"/proc/-1")), (None, None, None));
-        assert_eq!((walk(b"/sys/devices/system/cpu"), walk(b"/sys/devices"), walk(b"/sys/devices/system/cpu/cpux")), (Some(Node::Processors), None, None));
+        assert_eq!((walk(b"/sys/devices/system/cpu"), walk(b"/sys/devices"), walk(b"/sys/devices/system/cpu/cpux")), (Some(Node::Processors), Some(Node::Sys("devices")), None));
+        assert_eq!((walk(b"/sys/class/net/lo/mtu"), walk(b"/sys/class/lo"), walk(b"/sys/nothing")), (Some(Node::OfInterface("lo", "mtu")), None, None));
         assert_eq!(normal(b"/proc/7", b"../../etc/./x"), [b"etc".to_vec(), b"x".to_vec()]);
     }
 
@@ -293,6 +307,11 @@ mod tests {
             "/proc/sys/vm",
             "/sys/devices/system/cpu/cpu3",
             "/sys/devices/system/cpu/online",
+            "/sys",
+            "/sys/class/net",
+            "/sys/class/net/eth0/statistics",
+            "/sys/class/net/lo/statistics/rx_bytes",
+            "/sys/class/net/lo/address",
         ] {
             assert_eq!(walk(path.as_bytes()).map(Node::path).as_deref(), Some(path));
         }

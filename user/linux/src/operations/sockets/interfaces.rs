@@ -53,6 +53,8 @@ impl Six {
     }
 }
 
+/// Names that interfaces can have.
+pub const NAMES: [&str; 2] = ["lo", "eth0"];
 /// Number of packets that can wait at an interface.
 pub const QUEUE: u32 = 1000;
 /// Length in bits of the whole address of version 6.
@@ -115,6 +117,11 @@ pub fn all(process: &mut Process) -> Vec<Interface> {
         Interface { name: b"eth0\0", index: 2, hardware: 1, card: [a, b, c, d, e, f], flags: RUNNING | REACHES, largest, address: four(found.address), prefix, gateway, six: six.map(six_of) }
     }));
     all
+}
+
+/// The interface with this name.
+pub fn named(process: &mut Process, name: &str) -> Option<Interface> {
+    all(process).into_iter().find(|interface| interface.shown_name() == name)
 }
 
 fn six_of(found: channel::interface_6::Reply) -> Six {

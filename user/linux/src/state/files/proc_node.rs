@@ -82,7 +82,13 @@ pub enum Node {
     About(u64, u64),
     /// The folder of threads.
     Threads(u64),
-    /// The folder of processors in `/sys`.
+    /// A folder of `/sys` by its path below that; empty: `/sys` itself.
+    Sys(&'static str),
+    /// The folder of a network interface there, or of its counters.
+    Interface(&'static str, bool),
+    /// A file of one.
+    OfInterface(&'static str, &'static str),
+    /// The folder of processors there.
     Processors,
     /// The folder of one.
     Processor(u64),
@@ -104,6 +110,8 @@ impl Node {
                 | Node::Process(..)
                 | Node::Descriptors(..)
                 | Node::Threads(_)
+                | Node::Sys(_)
+                | Node::Interface(..)
                 | Node::Processors
                 | Node::Processor(_)
                 | Node::Terminals
@@ -171,7 +179,13 @@ impl Node {
             Node::Descriptor(pid, number) => format!("/proc/{pid}/fd/{number}"),
             Node::About(pid, number) => format!("/proc/{pid}/fdinfo/{number}"),
             Node::Threads(pid) => format!("/proc/{pid}/task"),
-            Node::Processors => String::from("/sys/devices/system/cpu"),
+            Node::Sys("") => String::from("/sys"),
+            Node::Sys(path) => format!("/sys/{path}"),
+            Node::Interface(name, false) => format!("/sys/{INTERFACES}/{name}"),
+            Node::Interface(name, true) => format!("/sys/{INTERFACES}/{name}/{COUNTERS}"),
+            Node::OfInterface(name, file) if OF_COUNTERS.contains(&file) => format!("/sys/{INTERFACES}/{name}/{COUNTERS}/{file}"),
+            Node::OfInterface(name, file) => format!("/sys/{INTERFACES}/{name}/{file}"),
+            Node::Processors => format!("/sys/{PROCESSORS}"),
             Node::Processor(number) => format!("/sys/devices/system/cpu/cpu{number}"),
             Node::OfProcessors(name) => format!("/sys/devices/system/cpu/{name}"),
             Node::Terminals => String::from("/dev/pts"),
@@ -189,10 +203,26 @@ pub enum Target {
     Outside(Vec<u8>),
 }
 
-/// The folder of processors: all that there is of `/sys`.
-pub const PROCESSORS: [&[u8]; 4] = [b"sys", b"devices", b"system", b"cpu"];
+/// Folders of `/sys`. The last two are filled: with processors, and with network interfaces.
+pub(crate) const SYS_FOLDERS: [&str; 14] =
+    ["block", "bus", "class", "dev", "devices", "firmware", "fs", "kernel", "module", "power", "devices/system", "fs/cgroup", PROCESSORS, INTERFACES];
+/// The folder of processors in `/sys`.
+pub(crate) const PROCESSORS: &str = "devices/system/cpu";
+/// The folder of network interfaces there, and in each that of its counters.
+pub(crate) const INTERFACES: &str = "class/net";
+pub(crate) const COUNTERS: &str = "statistics";
+/// Files of the folder of an interface, and of its counters.
+pub(crate) const OF_INTERFACE: [&str; 11] =
+    ["addr_len", "address", "broadcast", "carrier", "flags", "ifindex", "iflink", "mtu", "operstate", "tx_queue_len", "type"];
+pub(crate) const OF_COUNTERS: [&str; 8] = ["rx_bytes", "rx_dropped", "rx_errors", "rx_packets", "tx_bytes", "tx_dropped", "tx_errors", "tx_packets"];
 /// Files of the folder of processors.
 pub(crate) const OF_PROCESSORS: [&str; 5] = ["kernel_max", "offline", "online", "possible", "present"];
+
+/// Returns the last name of a path that stands in a folder.
+pub(crate) fn is_below<'a>(folder: &str, path: &'a str) -> Option<&'a str> {
+    let (above, last) = path.rsplit_once('/').unwrap_or(("", path));
+    (above == folder).then_some(last)
+}
 
 /// The path of a terminal; without a number, of what makes new ones.
 pub fn path(number: Option<u64>) -> String {
