@@ -67,6 +67,13 @@ pub struct Cli {
 }
 
 impl Cli {
+    /// Returns the long options of a subcommand, as they are written.
+    pub fn options_of(name: &str) -> Vec<String> {
+        let command = Cli::command();
+        let options = command.find_subcommand(name).into_iter().flat_map(|found| found.get_arguments());
+        options.filter_map(|option| option.get_long().map(|long| format!("--{long}"))).collect()
+    }
+
     /// Returns the subcommand that is nearest to a word that is none: a letter or a third of the
     /// word is wrong at most.
     pub fn near_subcommand(typed: &str) -> Option<String> {

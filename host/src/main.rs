@@ -35,6 +35,7 @@ mod store;
 mod toolchain;
 mod tree;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 
 use clap::Parser;
@@ -42,7 +43,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use cli::{Cli, Task};
 use control::{diff, exec, fork, image, log, stats, tasks, trace};
-use failure::{Class, Outcome};
+use failure::{Class, Failure, Outcome, suggestion};
 use moving::{receive, send};
 use tree::Tree;
 
@@ -73,6 +74,13 @@ fn near_subcommand(error: &clap::Error) -> io::Result<()> {
     }
 }
 
+/// Refuses a program whose name is an option: one that `run` does not know.
+fn check_program(program: Option<&OsString>) -> Outcome<()> {
+    let Some(word) = program.map(|word| word.to_string_lossy()).filter(|word| word.starts_with('-')) else { return Ok(()) };
+    let near = suggestion(word.split('=').next().unwrap_or_default(), Cli::options_of("run").into_iter());
+    Err(Failure::new(Class::Usage, format!("there is no option {word}{near}")).remedy("see `nacre run --help`"))
+}
+
 fn perform(cli: &Cli) -> Outcome<i32> {
     match &cli.task {
         Task::Completions(arguments) => return describe::completions(arguments),
@@ -95,7 +103,10 @@ fn perform(cli: &Cli) -> Outcome<i32> {
         tree.check_sources()?;
     }
     match &cli.task {
-        Task::Run(arguments) => run::run(&tree, &arguments.clone().from_image()),
+        Task::Run(arguments) => {
+            check_program(arguments.guest.command.first())?;
+            run::run(&tree, &arguments.clone().from_image())
+        }
         Task::Thaw(arguments) => run::run(&tree, &arguments.as_run()),
         Task::Receive(arguments) => receive::receive(&tree, arguments),
         Task::Test(arguments) => rings::test(&tree, arguments),

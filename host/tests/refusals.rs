@@ -117,6 +117,7 @@ fn a_command_line_that_is_wrong() {
     refused(&["--cpus", "0", "true"], 120, &["--cpus"]);
     refused(&["--timeout", "-1", "true"], 120, &["--timeout"]);
     refused(&["--nonesuch", "true"], 120, &["there is no option --nonesuch"]);
+    refused(&["--rot", "/", "true"], 120, &["there is no option --rot; did you mean --root?"]);
     refused(&["--env", "=x", "true"], 120, &["sets nothing"]);
     refused(&["guard", "--alow", "console", "ls"], 120, &["guard has no option --alow; did you mean --allow?"]);
     refused(&[], 120, &["PROGRAM"]);

@@ -75,6 +75,14 @@ int main(int count, char **words)
     SHOW(available() == before && size(file) == 9 * MIB);
     SHOW(posix_fallocate(file, 100, 10));
     SHOW(fallocate(open("sparse", O_RDONLY), 0, 0, 10));
+    memset(text, 1, sizeof text);
+    SHOW(fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, MIB + 3, 8 * MIB - 10));
+    SHOW(size(file) == 9 * MIB);
+    SHOW(pread(file, text, 8, MIB - 2) == 8 && memcmp(text, "\0\0in \0\0\0", 8) == 0);
+    SHOW(pread(file, text, 8, 6 * MIB) == 8 && text[0] == 0);
+    SHOW(lseek(file, 2 * MIB, SEEK_HOLE));
+    SHOW(pwrite(file, "again", 5, 4 * MIB));
+    SHOW(pread(file, text, 8, 4 * MIB) == 8 && memcmp(text, "again\0\0\0", 8) == 0);
     int gone = open("gone", O_RDWR | O_CREAT, 0600);
     unlink("gone");
     SHOW(fallocate(gone, 0, 0, MIB));

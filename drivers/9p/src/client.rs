@@ -73,6 +73,7 @@ pub(crate) mod kind {
     pub const FORGET: u8 = 120;
     pub const ALLOCATE: u8 = 130;
     pub const SEEK: u8 = 132;
+    pub const PUNCH: u8 = 134;
 }
 
 const VERSION: &[u8] = b"9P2000.L";

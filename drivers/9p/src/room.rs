@@ -1,4 +1,4 @@
-//! Room for parts of files, and which parts have any: two messages of ours, which a server of a
+//! Room for parts of files, and which parts have any: three messages of ours, which a server of a
 //! volume takes, and no other.
 
 use crate::client::kind;
@@ -12,6 +12,14 @@ impl<W: Wire> Client<W> {
         let mut answer = self.ask(kind::ALLOCATE, |message| {
             message.words(&[open.0]).bytes(&[keeps_size.into()]).long(part.start).long(part.end)
         })?;
+        let next = answer.number(8)?;
+        if part.start < next && next <= part.end { Ok(next) } else { Err(Error::BROKEN) }
+    }
+
+    /// Takes the blocks of a part of an open file away, which reads as zeros then, a piece of the
+    /// work. Returns where the rest of the part begins.
+    pub fn punch(&mut self, open: Fid, part: Range<u64>) -> Result<u64, Error> {
+        let mut answer = self.ask(kind::PUNCH, |message| message.words(&[open.0]).long(part.start).long(part.end))?;
         let next = answer.number(8)?;
         if part.start < next && next <= part.end { Ok(next) } else { Err(Error::BROKEN) }
     }

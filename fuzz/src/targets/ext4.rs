@@ -218,6 +218,9 @@ fn room(volume: &mut Volume<Overlay>, file: &Open, at: u64) {
     if let Ok(next) = volume.allocate(file, at..at + (3 << 20), at.is_multiple_of(2)) {
         assert!(at < next && next <= at + (3 << 20));
     }
+    if let Ok(next) = volume.punch(file, at / 2..at + 1) {
+        assert!(at / 2 < next && next <= at + 1);
+    }
     for part in [Part::Data, Part::Hole] {
         match volume.seek(file, at, part) {
             Ok(Sought::At(found)) => assert!(found >= at),

@@ -54,6 +54,7 @@ pub fn outside(bytes: &[u8]) {
             3 if name.len() % 4 == 1 => {
                 let (start, end) = (u64::from(choices.byte()), 256 + choices.word() % (1 << 40));
                 let _ = client.allocate(fid, start..end, name.is_empty()).map(|next| assert!(start < next && next <= end));
+                let _ = client.punch(fid, start..end).map(|next| assert!(start < next && next <= end));
                 let _ = client.seek(fid, start, name.is_empty()).map(|(at, _)| assert!(at >= start));
             }
             3 => drop(client.read(fid, choices.word(), &mut buffer).map(|count| assert!(count <= buffer.len()))),

@@ -29,6 +29,7 @@ const FORGET: u8 = 120;
 /// Kinds of messages that are ours: room for a part of a file, and its parts.
 const ALLOCATE: u8 = 130;
 const SEEK: u8 = 132;
+const PUNCH: u8 = 134;
 /// Place of a message's kind.
 const KIND: usize = 4;
 
@@ -178,6 +179,7 @@ impl<T: Tree> Server<T> {
             122 => self.remove(message),
             ALLOCATE => self.allocate(message, answer),
             SEEK => self.seek(message, answer),
+            PUNCH => self.punch(message, answer),
             _ => Err(Errno::OPNOTSUPP),
         }
     }
@@ -425,6 +427,16 @@ impl<T: Tree> Server<T> {
             return Err(Errno::INVAL);
         }
         let next = self.tree.allocate(self.fids.open(fid)?, start..end, keeps_size != 0)?;
+        answer.put(&next.to_le_bytes())
+    }
+
+    /// Takes blocks of a part of a file away: a message of ours.
+    fn punch(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
+        let (fid, start, end) = (message.u32()?, message.u64()?, message.u64()?);
+        if start >= end {
+            return Err(Errno::INVAL);
+        }
+        let next = self.tree.punch(self.fids.open(fid)?, start..end)?;
         answer.put(&next.to_le_bytes())
     }
 

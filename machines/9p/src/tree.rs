@@ -172,6 +172,12 @@ pub trait Tree {
         Err(Errno::OPNOTSUPP)
     }
 
+    /// Takes the blocks of a part of a regular file away, whose bytes read as zeros then, a piece of
+    /// the work. Returns where the rest of the part begins.
+    fn punch(&mut self, _file: &Self::Open, _part: Range<u64>) -> Result<u64, Errno> {
+        Err(Errno::OPNOTSUPP)
+    }
+
     /// Looks for the next data of a regular file, or for its next hole, a piece of the work.
     /// Returns where that is; or that it is not before an offset, where to go on. `ENXIO`: there is
     /// none before the end. A hole is at the end.

@@ -225,6 +225,23 @@ impl<D: Disk> Core<D> {
         })
     }
 
+    /// Takes blocks of a file away. All of them are of one extent.
+    pub fn remove_extent(&mut self, inode: &mut Inode, logical: u32, count: u32) -> Result<(), Errno> {
+        let mut gone = None;
+        self.change_extents(inode, logical, &mut |entries| {
+            let place = entries.partition_point(|entry| entry.key <= logical);
+            let Some(index) = place.checked_sub(1) else { return };
+            let old = entries.remove(index);
+            gone = old.part(logical, count);
+            let before = old.part(old.key, logical - old.key);
+            let after = old.part(logical + count.min(old.count - (logical - old.key)), u32::MAX);
+            [before, after].into_iter().flatten().for_each(|part| insert(entries, part));
+        })?;
+        let gone = gone.ok_or(errno::CORRUPT)?;
+        inode.count_blocks(-i64::from(gone.count), self.geometry.block_size);
+        self.give_blocks(gone.block, gone.count, false)
+    }
+
     /// Fills the extent around a block of a file with zeros, if it is short and the volume has no
     /// room to split it: it is written then, and neither longer nor shorter.
     pub fn fill_unwritten(&mut self, inode: &mut Inode, logical: u32) -> Result<bool, Errno> {
@@ -253,6 +270,9 @@ impl<D: Disk> Core<D> {
     ) -> Result<(), Errno> {
         let mut root = Node::decode(inode.map(), None)?;
         self.change_below(inode, &mut root, logical, change)?;
+        if root.entries.is_empty() {
+            root.depth = 0;
+        }
         if root.entries.len() > root.room {
             if root.depth >= MAX_DEPTH {
                 return Err(errno::NOSPC);
@@ -279,6 +299,11 @@ impl<D: Disk> Core<D> {
         let block = node.entries.get(index).ok_or(errno::CORRUPT)?.block;
         let mut below = self.node(block, node.depth - 1)?;
         self.change_below(inode, &mut below, logical, change)?;
+        if below.entries.is_empty() {
+            node.entries.remove(index);
+            inode.count_blocks(-1, self.geometry.block_size);
+            return self.give_blocks(block, 1, true);
+        }
         let upper = below.split(logical);
         self.set_node(inode, block, &below)?;
         node.entries[index].key = below.first_key();

@@ -58,6 +58,45 @@ impl<D: Disk> Core<D> {
         Ok(count)
     }
 
+    /// Takes the blocks of a part of a file away, in at most `budget` runs: it reads as zeros then.
+    /// What lies behind the end stays. Returns where the rest begins.
+    pub fn punch(&mut self, inode: &mut Inode, part: Range<u64>, budget: u32) -> Result<u64, Errno> {
+        if !inode.has_flag(flag::EXTENTS) {
+            return Err(errno::NOTSUP);
+        }
+        let size = self.geometry.block_size as u64;
+        let end = part.end.min(inode.size().next_multiple_of(size));
+        let (first, last) = (part.start.div_ceil(size), end / size);
+        self.clear_part(inode, part.start..end.min(first * size))?;
+        self.clear_part(inode, part.start.max(last * size)..end)?;
+        let (mut next, last) = (first as u32, last as u32);
+        for _ in 0..budget {
+            if next >= last {
+                break;
+            }
+            let run = self.run(inode, next, last - next)?;
+            if run.physical.is_some() {
+                self.remove_extent(inode, next, run.count)?;
+            }
+            next += run.count;
+        }
+        Ok(if next < last { u64::from(next) * size } else { part.end })
+    }
+
+    /// Fills a part of one block of a file with zeros.
+    fn clear_part(&mut self, inode: &Inode, part: Range<u64>) -> Result<(), Errno> {
+        let size = self.geometry.block_size as u64;
+        if part.is_empty() {
+            return Ok(());
+        }
+        let run = self.run(inode, (part.start / size) as u32, 1)?;
+        if let Some(block) = run.physical.filter(|_| run.is_written) {
+            let within = (part.start % size) as usize;
+            self.cache.edit_data(block)?[within..within + (part.end - part.start) as usize].fill(0);
+        }
+        Ok(())
+    }
+
     /// Looks for the next data or hole of a file, along some runs.
     pub fn seek(&mut self, inode: &Inode, from: u64, wanted: Part) -> Result<Sought, Errno> {
         let (size, end) = (self.geometry.block_size as u64, inode.size());

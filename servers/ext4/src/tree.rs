@@ -222,6 +222,19 @@ impl<D: Disk> Tree for Volume<D> {
         })
     }
 
+    fn punch(&mut self, file: &Open, part: Range<u64>) -> Result<u64, Errno> {
+        if !file.writes {
+            return Err(errno::BADF);
+        }
+        let budget = self.budget();
+        self.operate(|core, _| {
+            let mut inode = core.inode(file.inode)?;
+            check_change(&inode, true)?;
+            let next = core.punch(&mut inode, part.clone(), budget)?;
+            core.set_changed(&mut inode, true).map(|_| next)
+        })
+    }
+
     fn seek(&mut self, file: &Open, from: u64, part: Part) -> Result<Sought, Errno> {
         let inode = self.core.inode(file.inode)?;
         if inode.is_directory() { Err(errno::ISDIR) } else { self.core.seek(&inode, from, part) }

@@ -349,3 +349,28 @@ fn a_large_file_of_many_holes_is_filled_in_pieces() {
     drop(file);
     assert_clean(&volume.close().unwrap().bytes);
 }
+
+#[test]
+fn a_file_is_emptied_from_its_middle() {
+    if !has_programs() {
+        return;
+    }
+    let mut volume = mount(Memory::new(make("-t ext4 -b 1024", 32 << 10)));
+    let (file, before) = (create(&mut volume, "file"), volume.file_system().unwrap().free);
+    for number in 0..3000 {
+        assert_eq!(volume.write(&file, number * 4096, b"x"), Ok(1));
+    }
+    let mut at = 4097;
+    while at < 2999 * 4096 {
+        at = volume.punch(&file, at..2999 * 4096).unwrap();
+    }
+    assert_eq!(volume.seek(&file, 1024, Part::Data), Ok(Sought::At(4096)));
+    assert_eq!(volume.seek(&file, 5 << 10, Part::Data), Ok(Sought::At(2999 * 4096)));
+    volume.commit().unwrap();
+    assert!(before - volume.file_system().unwrap().free < 10, "nodes of the tree have gone, too");
+    assert_eq!(volume.punch(&file, 0..1 << 40), Ok(1 << 40));
+    assert_eq!((volume.status(b"file").unwrap().size, volume.status(b"file").unwrap().blocks), (2999 * 4096 + 1, 0));
+    assert_eq!(volume.write(&file, 5 << 20, &[5; 5000]), Ok(5000));
+    drop(file);
+    assert_clean(&volume.close().unwrap().bytes);
+}

@@ -282,6 +282,14 @@ impl Origin for HostDirectory {
         self.client.allocate(fid, part, keeps_size).map_err(errno)
     }
 
+    fn punch(&mut self, file: Id, part: Range<u64>) -> Result<u64, Errno> {
+        if self.kind == HOST {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        let fid = self.writer(file).map_err(errno)?;
+        self.client.punch(fid, part).map_err(errno)
+    }
+
     fn seek(&mut self, file: Id, from: u64, for_data: bool) -> Result<(u64, bool), Errno> {
         if self.kind == HOST {
             return Err(Errno::EOPNOTSUPP);

@@ -156,7 +156,7 @@ impl Pair {
     pub fn step(&mut self) {
         let (path, other) = (self.path(), self.path());
         let (bytes, text) = (path.as_bytes(), other.as_bytes());
-        let kind = self.seed.below(22);
+        let kind = self.seed.below(23);
         let (made, expected) = match kind {
             0..=4 => return self.create(&path),
             5..=8 => return self.write(),
@@ -180,6 +180,7 @@ impl Pair {
             15 | 16 => (self.volume.rename(bytes, text), self.model.rename(&path, &other)),
             20 => return self.allocate(),
             21 => return self.look(),
+            22 => return self.punch(),
             17 | 18 => (self.volume.remove(bytes, false), self.model.remove(&path, false)),
             _ => (self.volume.remove(bytes, true), self.model.remove(&path, true)),
         };
@@ -247,6 +248,26 @@ impl Pair {
         if !keeps_size && content.len() < end as usize {
             content.resize(end as usize, 0);
         }
+    }
+
+    /// Takes blocks of a part of a file away.
+    fn punch(&mut self) {
+        let Some((file, number)) = self.open.last() else { return };
+        let start = self.seed.below(self.longest);
+        let end = start + 1 + self.seed.below(self.longest / 4);
+        let mut at = start;
+        while at < end {
+            match self.volume.punch(file, at..end) {
+                Ok(next) => {
+                    assert!(at < next && next <= end);
+                    at = next;
+                }
+                Err(errno) => return assert_eq!(errno, Errno(95)),
+            }
+        }
+        let content = self.model.contents.get_mut(number).unwrap();
+        let length = content.len();
+        content[length.min(start as usize)..length.min(end as usize)].fill(0);
     }
 
     /// Looks for data and holes: all that is not zero lies in data.

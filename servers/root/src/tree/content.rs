@@ -303,14 +303,21 @@ impl Content {
         Ok(next)
     }
 
+    /// Fills what is here of a part with zeros, which somebody else has made of it.
+    pub fn clear(&mut self, store: &mut impl Store, part: Range<u64>) {
+        let mut start = part.start;
+        while let Some(next) = self.zero_piece(store, start, part.end.min(self.size)) {
+            start = next;
+        }
+    }
+
     /// Fills a piece of `start..end` with zeros. Where to go on.
     fn zero_piece(&self, store: &mut impl Store, start: u64, end: u64) -> Option<u64> {
         let size = end.saturating_sub(start).min(MAX_GROWTH);
-        let mut at = start;
-        while let Some(run) = self.find(at).ok().map(|index| self.runs[index]).filter(|_| at < start + size) {
-            let part = (start + size).min(run.end()) - at;
-            store.zero(run.start + (at - run.offset), part);
-            at += part;
+        let first = self.runs.partition_point(|run| run.end() <= start);
+        for run in self.runs[first..].iter().take_while(|run| run.offset < start + size) {
+            let (from, to) = (start.max(run.offset), run.end().min(start + size));
+            store.zero(run.start + (from - run.offset), to - from);
         }
         Some(start + size).filter(|next| size > 0 && *next < end)
     }

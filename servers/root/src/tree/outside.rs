@@ -95,6 +95,11 @@ pub trait Origin {
     fn allocate(&mut self, _file: Id, _part: Range<u64>, _keeps_size: bool) -> Result<u64, Errno> {
         Err(Errno::EOPNOTSUPP)
     }
+    /// Takes the blocks of a part of a regular file away, a piece of the work. Returns where the
+    /// rest begins.
+    fn punch(&mut self, _file: Id, _part: Range<u64>) -> Result<u64, Errno> {
+        Err(Errno::EOPNOTSUPP)
+    }
     /// Looks for the next data of a regular file from an offset on, or for its next hole, a piece
     /// of the work. Returns where that is, and true; or where to go on, and false. `EOPNOTSUPP`: it
     /// is not known.

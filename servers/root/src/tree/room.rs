@@ -1,4 +1,5 @@
-//! Room for parts of files before they are written, and which parts were.
+//! Room for parts of files before they are written, holes that are made, and which parts were
+//! written.
 
 use super::node::{Node, NodeContent};
 use super::outside::Changes;
@@ -69,6 +70,35 @@ impl<S: Store> Tree<S> {
         let next = outside.origin.allocate(id, part, keeps_size)?;
         self.note_unsynced(key);
         Ok(next)
+    }
+
+    /// Takes memory or blocks of a part of a file away, a piece; where to go on.
+    pub fn punch(&mut self, key: Key, start: u64, end: u64, now: Time) -> Result<Option<u64>, Errno> {
+        if self.is_passed(key) {
+            return self.pass_hole(key, start..end, now);
+        }
+        self.fill(key, start, end.saturating_sub(start), false)?;
+        let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
+        if node.is_sealed(F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) {
+            return Err(Errno::EPERM);
+        }
+        let NodeContent::File(content) = &mut node.body else { return Err(Errno::ENODEV) };
+        let next = content.punch(&mut self.store, start, end)?;
+        node.touch(now);
+        Ok(next)
+    }
+
+    fn pass_hole(&mut self, key: Key, part: Range<u64>, now: Time) -> Result<Option<u64>, Errno> {
+        let end = part.end.min(part.start + PIECE);
+        let (outside, id) = self.passed(key).ok_or(Errno::EIO)?;
+        let next = outside.origin.punch(id, part.start..end)?;
+        self.note_unsynced(key);
+        let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
+        node.touch(now);
+        if let NodeContent::File(content) = &mut node.body {
+            content.clear(&mut self.store, part.start..next);
+        }
+        Ok(Some(next).filter(|next| *next < part.end))
     }
 
     /// Returns the next data (or hole) of a file at or behind an offset. `ENXIO`: there is none

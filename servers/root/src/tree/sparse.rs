@@ -1,12 +1,11 @@
-//! Files without names, and what concerns the memory of a file: pages that are shared, holes,
-//! seals.
+//! Files without names, and what concerns the memory of a file: pages that are shared, and seals.
 
 use super::node::{NodeContent, Node, format};
 use super::{Content, Start, Time, Tree, open};
 use crate::store::Store;
 use crate::table::Key;
 use nacre_proto::Errno;
-use nacre_proto::flags::{F_SEAL_FUTURE_WRITE, F_SEAL_SEAL, F_SEAL_WRITE};
+use nacre_proto::flags::{F_SEAL_SEAL, F_SEAL_WRITE};
 
 /// All seals that there are.
 const SEALS: u64 = 0x1f;
@@ -67,22 +66,6 @@ impl<S: Store> Tree<S> {
             }
             _ => None,
         }
-    }
-
-    /// Takes memory of a file away, a piece; where to go on.
-    pub fn punch(&mut self, key: Key, start: u64, end: u64, now: Time) -> Result<Option<u64>, Errno> {
-        if self.is_passed(key) {
-            return Err(Errno::EOPNOTSUPP);
-        }
-        self.fill(key, start, end.saturating_sub(start), false)?;
-        let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
-        if node.is_sealed(F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) {
-            return Err(Errno::EPERM);
-        }
-        let NodeContent::File(content) = &mut node.body else { return Err(Errno::ENODEV) };
-        let next = content.punch(&mut self.store, start, end)?;
-        node.touch(now);
-        Ok(next)
     }
 
     /// Puts seals on a file; those that it has then. `is_written`: somebody has its memory to
