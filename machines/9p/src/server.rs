@@ -1,13 +1,14 @@
 //! The server: one message in, one answer out.
 
 mod locks;
+mod room;
 
 use crate::attributes::{self, is_directory, number_of};
 use crate::fids::{BUDGET, Fids};
 use crate::list::{Batch, Directory};
 use crate::message::{HEADER, MAX_MESSAGE, Reader, Writer};
 use crate::names;
-use crate::tree::{Errno, OpenFlags, Part, Sought, Tree};
+use crate::tree::{Errno, OpenFlags, Tree};
 use crate::values::{Value, Values, Written};
 use alloc::vec::Vec;
 use nacre_machine_virtio::FileServer;
@@ -418,38 +419,6 @@ impl<T: Tree> Server<T> {
             let limit = room.len().min(count as usize);
             tree.read(file, at, &mut room[..limit])
         })
-    }
-
-    /// Gives blocks to a part of a file: a message of ours, which no other client sends.
-    fn allocate(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
-        let (fid, keeps_size, start, end) = (message.u32()?, message.u8()?, message.u64()?, message.u64()?);
-        if start >= end {
-            return Err(Errno::INVAL);
-        }
-        let next = self.tree.allocate(self.fids.open(fid)?, start..end, keeps_size != 0)?;
-        answer.put(&next.to_le_bytes())
-    }
-
-    /// Takes blocks of a part of a file away: a message of ours.
-    fn punch(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
-        let (fid, start, end) = (message.u32()?, message.u64()?, message.u64()?);
-        if start >= end {
-            return Err(Errno::INVAL);
-        }
-        let next = self.tree.punch(self.fids.open(fid)?, start..end)?;
-        answer.put(&next.to_le_bytes())
-    }
-
-    /// Looks for data or a hole: a message of ours, too.
-    fn seek(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {
-        let (fid, is_hole, from) = (message.u32()?, message.u8()?, message.u64()?);
-        let part = if is_hole != 0 { Part::Hole } else { Part::Data };
-        let (is_found, at) = match self.tree.seek(self.fids.open(fid)?, from, part)? {
-            Sought::At(at) => (1, at),
-            Sought::Behind(at) => (0, at),
-        };
-        answer.put(&[is_found])?;
-        answer.put(&at.to_le_bytes())
     }
 
     fn write(&mut self, message: &mut Reader<'_>, answer: &mut Writer<'_>) -> Step {

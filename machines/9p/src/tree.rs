@@ -172,8 +172,8 @@ pub trait Tree {
         Err(Errno::OPNOTSUPP)
     }
 
-    /// Takes the blocks of a part of a regular file away, whose bytes read as zeros then, a piece of
-    /// the work. Returns where the rest of the part begins.
+    /// Takes the blocks of a part of a regular file away, whose bytes read as zeros then, a piece
+    /// of the work. Returns where the rest of the part begins.
     fn punch(&mut self, _file: &Self::Open, _part: Range<u64>) -> Result<u64, Errno> {
         Err(Errno::OPNOTSUPP)
     }
