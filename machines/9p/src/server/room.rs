@@ -1,5 +1,5 @@
-//! Room for parts of files, holes, and which parts have any: messages of ours, which no other client
-//! sends.
+//! Room for parts of files, holes, and which parts have any: messages of ours, which no other
+//! client sends.
 
 use super::{Server, Step};
 use crate::message::{Reader, Writer};
