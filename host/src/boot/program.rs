@@ -79,6 +79,7 @@ impl Stack {
     pub fn in_world(mut self, scope: &Scope<'_>) -> Stack {
         if self.own.iter().all(|name| name != WORLD && scope.monitors.contains(name)) {
             self.words.insert(0, WORLD.into());
+            self.own.push(WORLD.to_string());
         }
         self
     }

@@ -84,10 +84,10 @@ fn tape(options: &Options<'_>, services: &Services, arguments: &Arguments) -> Re
     match (options.record, options.replay) {
         (Some(path), _) => {
             let start = Start { command: command.clone(), environment, random: search::random(arguments, 0) };
-            Ok((Some(Tape::Record(Recorder::new(services, path, &start)?)), command))
+            Ok((Some(Tape::Record(Recorder::new(services, &arguments.absolute(path), &start)?)), command))
         }
         (_, Some(path)) => {
-            let player = Player::new(services, path)?;
+            let player = Player::new(services, &arguments.absolute(path))?;
             if player.environment() != environment {
                 return Err(format!("{} was recorded in another environment or directory", lossy(path)));
             }

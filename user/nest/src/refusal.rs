@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
+use nacre_abi::Status;
 use nacre_proto::Errno;
 
 /// Path of the library of foreign calls.
@@ -20,7 +21,7 @@ pub enum SpawnError {
     /// The file or memory service answered with an error; the text says to what.
     Service(&'static str, Errno),
     /// The kernel refused to make a part of the child; the text says which.
-    Kernel(&'static str, nacre_abi::Status),
+    Kernel(&'static str, Status),
     /// The file does not start like an ELF.
     NotElf,
     /// The file is a script: `#!`.
@@ -81,6 +82,7 @@ impl fmt::Display for SpawnError {
             SpawnError::NotExecutable => write!(f, "the file is not marked as executable (chmod +x)"),
             SpawnError::Directory => write!(f, "it is a directory"),
             SpawnError::Service(doing, errno) => write!(f, "{doing} failed: {errno}"),
+            SpawnError::Kernel(making, Status::NoMemory) => write!(f, "there is no memory for {making}: it needs more"),
             SpawnError::Kernel(making, status) => write!(f, "the kernel refused {making}: {status:?}"),
             SpawnError::NotElf => write!(f, "it is not an ELF program"),
             SpawnError::Script(line) if line.is_empty() => write!(f, "it is a script without an interpreter, or its interpreters are scripts in a circle"),

@@ -28,7 +28,7 @@ impl Root {
     /// Capacity of the memory for files.
     fn capacity(&self) -> Capacity {
         let (tree, files) = (&self.files.tree, self.files.tree.len() as u64);
-        Capacity { block_size: FRAME, blocks: ram::most() / FRAME, free: tree.store().available() / FRAME, files, files_free: MAX_FILES.saturating_sub(files) }
+        Capacity { block_size: FRAME, blocks: ram::most() / FRAME, free: tree.store().available() / FRAME, files: MAX_FILES.max(files), files_free: MAX_FILES.saturating_sub(files) }
     }
 
     /// The node that was opened.

@@ -228,7 +228,10 @@ fn path_of_descriptor(process: &mut Process, number: u64) -> Result<Vec<u8>, Err
     if let Some(name) = file.name() {
         return Ok(name.into_bytes());
     }
-    match file.mode.get() & S_IFMT {
+    // Of a stream from outside it is known when it was asked for.
+    let is_stream = file.opened_by.borrow().is_none() && file.mode.get() & S_IFMT == 0;
+    let mode = if is_stream { file_status::of_file(process, &file)?.mode as u32 } else { file.mode.get() };
+    match mode & S_IFMT {
         S_IFDIR => path_of::path_of(file.reference().map_err(|_| ENOENT)?),
         kind @ (S_IFIFO | S_IFSOCK) if file.opened_by.borrow().is_none() => {
             let inode = file_status::of_file(process, &file)?.inode;
@@ -236,7 +239,7 @@ fn path_of_descriptor(process: &mut Process, number: u64) -> Result<Vec<u8>, Err
         }
         _ => match path_opened(&file)? {
             Some(path) => Ok(path_walk::real_path(process, &path)),
-            None if file.mode.get() & S_IFMT == S_IFCHR || job_control::is_terminal(&file) => Ok(b"/dev/console".to_vec()),
+            None if mode & S_IFMT == S_IFCHR || job_control::is_terminal(&file) => Ok(b"/dev/console".to_vec()),
             None => Ok(b"/ (unknown)".to_vec()),
         },
     }
