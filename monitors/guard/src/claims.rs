@@ -18,6 +18,7 @@ struct Claim {
 
 const CLAIMS: &[Claim] = &[
     Claim { label: channel::pair::LABEL, pid: Some(2), user: Some(3) },
+    Claim { label: channel::bind::LABEL, pid: None, user: Some(2) },
     Claim { label: channel::listen::LABEL, pid: Some(1), user: Some(2) },
     Claim { label: channel::connect::LABEL, pid: Some(0), user: Some(1) },
     Claim { label: channel::send::LABEL, pid: Some(3), user: Some(4) },
@@ -106,6 +107,9 @@ mod tests {
         };
         assert_eq!(corrected([1, 2, 3, 1, 5 << 32, 1]), Ok([1, 2, 3, 7, 5 << 32 | 1000, 1]));
         assert_eq!(corrected([1, 2, 3, 9, 1000, 1]), Ok([1, 2, 3, 9, 1000, 1]));
+        let mut words = [8, 3, 0, 0, 0, 0];
+        claimant.correct(channel::bind::LABEL, &mut words, is_own).unwrap();
+        assert_eq!(words, [8, 3, 1000, 0, 0, 0], "a port of the superuser's is not shared");
         let identity = |claimant: Claimant, user| claimant.correct(process::identity::LABEL, &mut [user, 1000, 1000, 0, 0, 0], is_own);
         assert_eq!(identity(claimant, 0), Err(Errno::EPERM));
         assert_eq!(identity(claimant, 1000), Ok(()));

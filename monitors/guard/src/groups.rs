@@ -161,6 +161,9 @@ pub const GROUPS: &[Group] = &[
             Member { call: "channel.bind", on: On::Else("tcp **") },
             Member { call: "channel.bind", on: On::Else("udp **") },
             Member { call: "channel.bind", on: On::Else("raw icmp") },
+            // On an address: having its port with others, where all of them allow it.
+            Member { call: "channel.listen", on: On::Else("tcp **") },
+            Member { call: "channel.listen", on: On::Else("udp **") },
         ],
     },
     Group {

@@ -216,6 +216,7 @@ impl Guardian {
         let subject = letter.seen.tag.as_deref().ok_or(Errno::EACCES)?;
         let operation: &'static Operation = describe(letter.label).ok_or(Errno::EACCES)?;
         let bytes = letter.bytes();
+        network::restrict_sharing(&self.policy, letter.label, &mut letter.words, &bytes);
         let reached = match network::subject(subject, letter.label, &letter.words, &bytes) {
             Some(reached) => Some(reached),
             None => self.reached(subject, letter.label, &letter.words, !bytes.is_empty()).map(<[u8]>::to_vec),

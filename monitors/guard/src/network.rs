@@ -1,13 +1,14 @@
 //! Addresses of the internet as subjects of rules: `tcp 10.0.2.2:80`, `udp :53`, `icmp 10.0.2.2`;
 //! `tcp [fec0::2]:80`; any address is written as none.
 
+use crate::policy::Policy;
 use crate::reach::names_terminal;
 use crate::subject::{Kind, NETWORK, NETWORK_OUTSIDE, Subject};
 use alloc::format;
 use alloc::vec::Vec;
 use core::net::Ipv6Addr;
-use nacre_proto::channel::{Address, InternetName, MESSAGES, bind, connect, fifo, send, sockets};
-use nacre_proto::flags::SOCK_STREAM;
+use nacre_proto::channel::{Address, InternetName, MESSAGES, bind, connect, fifo, listen, send, sockets};
+use nacre_proto::flags::{BIND_REUSE_ADDRESS, BIND_REUSE_PORT, SOCK_STREAM};
 
 /// Subject of a socket that hears all messages of ICMP.
 pub const RAW: &[u8] = b"raw icmp";
@@ -75,6 +76,19 @@ pub fn subject(object: &Subject, label: u32, words: &[u64; 6], bytes: &[u8]) -> 
     })
 }
 
+/// Keeps a socket from having its port together with those of others, unless a rule names the port
+/// for it. Ports that come with other rules would else bring what others are sent.
+pub fn restrict_sharing(policy: &Policy, label: u32, words: &mut [u64; 6], bytes: &[u8]) {
+    let shares = BIND_REUSE_ADDRESS | BIND_REUSE_PORT;
+    if label != bind::LABEL || words[1] & shares == 0 {
+        return;
+    }
+    let subject = part(words[0], bytes).map_or(STRANGE.to_vec(), |(_, name)| bound(name));
+    if !policy.decide(listen::LABEL, &subject).allowed {
+        words[1] &= !shares;
+    }
+}
+
 /// The address of the machine for itself, by which a request reaches what it also reaches by the
 /// address that it names. `own` are the machine's addresses outside.
 pub fn alias(object: &Subject, label: u32, words: &[u64; 6], bytes: &[u8], own: &[Address]) -> Option<Vec<u8>> {
@@ -86,8 +100,8 @@ pub fn alias(object: &Subject, label: u32, words: &[u64; 6], bytes: &[u8], own: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Policy;
-    use nacre_proto::channel::{ECHO, INTERNET, INTERNET_6, listen, socket, terminal_facts};
+    use nacre_proto::channel::{ECHO, INTERNET, INTERNET_6, socket, terminal_facts};
+    use nacre_proto::flags::BIND_ALONE;
     use nacre_proto::client::words;
     use nacre_proto::file;
 
@@ -158,6 +172,33 @@ mod tests {
         assert!(allows(&rules, listen::LABEL, [0; 2], &[]) && !allows(&rules, connect::LABEL, [0; 2], &host));
         let rules = ["allow connect", "deny connect tcp 10.0.2.2:*"];
         assert!(!allows(&rules, connect::LABEL, [0; 2], &host) && allows(&rules, connect::LABEL, [0; 2], &other));
+    }
+
+    #[test]
+    fn a_port_is_shared_by_a_rule_that_names_it_alone() {
+        let shares = |rules: &[&str], kind, address: Address, port| {
+            let mut policy = Policy::default();
+            rules.iter().for_each(|rule| {
+                let (way, rule) = rule.split_once(' ').unwrap();
+                policy.add(way == "allow", rule).unwrap();
+            });
+            let all = BIND_REUSE_ADDRESS | BIND_REUSE_PORT | BIND_ALONE;
+            let mut words = words([8, all]);
+            restrict_sharing(&policy, bind::LABEL, &mut words, &[name(kind, InternetName::LOOPBACK, port), name(kind, address, port)].concat());
+            assert!([all, BIND_ALONE].contains(&words[1]));
+            words[1] == all
+        };
+        // Ports that `connect` brings, and those of sockets that are no service `network`.
+        for rules in [&["allow connect"][..], &["allow channel"], &["allow channel:outside", "allow connect"], &["allow channel.bind"], &["allow listen", "deny listen udp :40000", "deny listen tcp 127.0.0.1:*"]] {
+            assert!(!shares(rules, 2, InternetName::ANY, 40_000) && !shares(rules, 1, InternetName::LOOPBACK, 40_000), "{rules:?}");
+        }
+        let rules = ["allow connect", "allow listen tcp :8080", "allow listen udp :6000"];
+        assert!(shares(&rules, 1, InternetName::ANY, 8080) && shares(&rules, 2, InternetName::ANY, 6000));
+        assert!(!shares(&rules, 1, InternetName::ANY, 8081) && !shares(&rules, 2, InternetName::ANY, 8080) && !shares(&rules, 1, InternetName::LOOPBACK, 8080));
+        assert!(["allow listen", "allow *"].iter().all(|rule| shares(&[rule], 2, InternetName::ANY, 40_000)));
+        let mut strange = words([99, BIND_REUSE_PORT]);
+        restrict_sharing(&Policy::default(), bind::LABEL, &mut strange, &[]);
+        assert_eq!(strange[1], 0, "no name");
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Sockets {
             let port = FIRST_PORT + self.next_port;
             let name = |address: [u8; 4]| InternetName { version: INTERNET, kind: kind as u8, address: address.into(), port }.bytes();
             let key = name(LOOPBACK);
-            match channel::bind(end.handle(), key.len() as u64, &[&key[..], &name(address)].concat()[..]) {
+            match channel::bind(end.handle(), key.len() as u64, 0, 0, &[&key[..], &name(address)].concat()[..]) {
                 Err(Errno::EADDRINUSE) => {}
                 Err(errno) => return Err(errno),
                 Ok(_) => return Ok(self.add(end)),

@@ -31,6 +31,8 @@ mod sockets;
 mod stage;
 mod packets;
 mod parts;
+mod ports;
+pub mod sharing;
 mod terminals;
 #[cfg(test)]
 mod tests;
@@ -74,6 +76,8 @@ struct End<R> {
     incoming: Option<u64>,
     outgoing: Option<u64>,
     stage: Stage,
+    /// Condition under which others may have its port.
+    sharing: sharing::Sharing,
     /// Key under which clients find this end, and the name that they see.
     key: Vec<u8>,
     name: Vec<u8>,
@@ -133,6 +137,8 @@ pub struct Hub<R> {
     ends: BTreeMap<u64, End<R>>,
     queues: BTreeMap<u64, Queue<R>>,
     names: BTreeMap<Vec<u8>, u64>,
+    /// Ends that have one port, by its key, the one that was bound last behind the others.
+    sharers: BTreeMap<Vec<u8>, Vec<u64>>,
     fifos: BTreeMap<Vec<u8>, u64>,
     touched: BTreeSet<u64>,
     /// Sockets of datagrams.
@@ -161,6 +167,7 @@ impl<R> Default for Hub<R> {
             ends: BTreeMap::new(),
             queues: BTreeMap::new(),
             names: BTreeMap::new(),
+            sharers: BTreeMap::new(),
             fifos: BTreeMap::new(),
             touched: BTreeSet::new(),
             datagrams: BTreeSet::new(),
@@ -211,6 +218,7 @@ impl<R> Hub<R> {
             incoming: None,
             outgoing: None,
             stage: Stage::Plain,
+            sharing: sharing::Sharing::default(),
             key: Vec::new(),
             name: Vec::new(),
             credentials: [0; 3],
@@ -431,9 +439,7 @@ impl<R> Hub<R> {
         let is_datagrams = self.datagrams.remove(&key);
         self.held_senders.remove(&key);
         let was_full = is_datagrams && end.incoming.and_then(|queue| self.queues.get(&queue)).is_some_and(sockets::is_full);
-        if self.names.get(&end.key) == Some(&key) {
-            self.names.remove(&end.key);
-        }
+        self.give_up_name(&end.key, key);
         if let Stage::Listening(waiting, _) = end.stage {
             waiting.into_iter().for_each(|waiting| self.close_unaccepted(waiting));
             self.touch_unconnected();

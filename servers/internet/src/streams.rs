@@ -190,7 +190,7 @@ impl Streams {
     pub fn expect<R>(&mut self, sockets: &mut SocketSet<'static>, hub: &Hub<R>, from: (Address, u16), port: u16) -> bool {
         let is_asked_again = |(handle, own): &(SocketHandle, u16)| *own == port && sockets.get::<Socket<'_>>(*handle).remote_endpoint() == Some(endpoint(from));
         let is_known = self.by_sides.contains_key(&(from.0, from.1, port)) || self.asked.iter().any(is_asked_again);
-        if is_known || hub.listener(port, from.0).is_none() {
+        if is_known || hub.listener(port, from).is_none() {
             // Without a socket the protocols refuse it.
             return true;
         }
@@ -315,7 +315,7 @@ impl Streams {
                 State::Closed | State::Listen => {}
                 _ => {
                     let from = socket.remote_endpoint().map(parts);
-                    let inner = from.and_then(|from| hub.arrived(hub.listener(port, from.0)?, from).ok());
+                    let inner = from.and_then(|from| hub.arrived(hub.listener(port, from)?, from).ok());
                     if let Some(inner) = inner {
                         self.stand(sockets, inner, handle);
                         continue;

@@ -1,7 +1,7 @@
 //! Protocol 9, `channel`: pipes, local sockets and pseudo-terminals. Their ends are files, which
 //! answer `file` too.
 
-use crate::flags::{ENDS, MESSAGE_FLAGS, OPEN_FLAGS, POLL_EVENTS, S_IFCHR, SOCKETS, WAYS};
+use crate::flags::{BIND_FLAGS, ENDS, MESSAGE_FLAGS, OPEN_FLAGS, POLL_EVENTS, S_IFCHR, SOCKETS, WAYS};
 use crate::structures::Status;
 use crate::sys::{Reference, Span, SpanMut};
 use crate::{Errno, client};
@@ -33,8 +33,10 @@ crate::protocol! {
     /// Gives the socket a key of `key_size` bytes, and the name behind it; without a name, one that
     /// nobody has. `EADDRINUSE`: another has this key or name; of a key that starts with `/` who
     /// has it later is found. `EINVAL`: the socket has a name. `ENOBUFS`: the account has as many
-    /// sockets that hear all messages of ICMP as it may.
-    5 bind(key_size: Number; bytes data: Data) -> ();
+    /// sockets that hear all messages of ICMP as it may. Sockets of the internet have one key where
+    /// `sharing` of all of them allows it ([0077](../proposals/0077-shared-ports.md)); `user` is
+    /// that of the owner.
+    5 bind(key_size: Number, sharing: Flags(BIND_FLAGS), user: Number; bytes data: Data) -> ();
     /// Makes a socket accept connections; at most `backlog` of them wait. `EINVAL`: it has no name,
     /// or is connected. `EOPNOTSUPP`: a datagram socket.
     6 listen(backlog: Number, pid: Number, uid: Number, gid: Number) -> ();

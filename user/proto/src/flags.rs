@@ -254,6 +254,14 @@ table! {
 }
 
 table! {
+    /// Flags of `channel.bind`.
+    BIND_FLAGS:
+    BIND_REUSE_ADDRESS = 1, "Others that say so may have the port, too, of TCP if they do not listen.";
+    BIND_REUSE_PORT = 2, "Others of the same user that say so may have the port, too, and share in what comes.";
+    BIND_ALONE = 4, "Nobody has the port yet, whatever he says.";
+}
+
+table! {
     /// Ends of a connection.
     ENDS:
     END_OWN = 0 of 0xffff_ffff_ffff_ffff, "The own one.";

@@ -26,20 +26,23 @@ impl<R> Hub<R> {
         own.zip(InternetName::read(name)).is_some_and(|(own, name)| (own.kind, own.port) == (name.kind, name.port))
     }
 
-    /// Returns true if a datagram to the peer of an end is lost, since nobody is there. The error
-    /// of the one before it comes first.
+    /// Returns true if a datagram to a name, or to the peer of an end, is lost, since nobody is
+    /// there who takes it. The error of the one before it comes first.
     pub(super) fn loses(&mut self, key: u64, name: &[u8]) -> Result<bool, Errno> {
         let end = self.end(key)?;
+        if !name.is_empty() {
+            return Ok(end.kind == SOCK_DGRAM && !end.is_mute && self.is_refused(key, name));
+        }
         let has_gone = match end.stage {
-            Stage::Connected(peer) => !self.ends.contains_key(&peer),
+            Stage::Connected(peer) => !self.ends.contains_key(&peer) || self.refuses(key, peer),
             Stage::Absent => true,
             _ => false,
         };
-        let peer = InternetName::read(&end.peer_name).filter(|peer| has_gone && name.is_empty() && !end.is_mute && u64::from(peer.kind) == SOCK_DGRAM);
+        let peer = InternetName::read(&end.peer_name).filter(|peer| has_gone && !end.is_mute && u64::from(peer.kind) == SOCK_DGRAM);
         let Some(peer) = peer else { return Ok(false) };
         let now_there = [peer.version, INTERNET_BOTH].into_iter().find_map(|version| {
             let found_by = InternetName { version, address: InternetName::LOOPBACK, ..peer }.bytes();
-            self.names.get(&found_by).copied().filter(|other| *other != key)
+            self.found(&found_by, key, &end.peer_name).filter(|other| *other != key && !self.refuses(key, *other))
         });
         let end = self.end_mut(key)?;
         if let Some(other) = now_there {

@@ -28,6 +28,13 @@ impl<R> Hub<R> {
         Ok(self.end(key)?.account())
     }
 
+    /// Returns true if some of these accounts lie below the one that an end was made on: the end
+    /// may then be anybody's below it.
+    pub fn is_above<'a>(&self, key: u64, mut accounts: impl Iterator<Item = &'a Line>) -> Result<bool, Errno> {
+        let own = &self.end(key)?.line;
+        Ok(accounts.any(|line| line.len() > own.len() && line.starts_with(own)))
+    }
+
     /// The next ends are made on the account of this end.
     pub(super) fn charge_as(&mut self, key: u64) -> Result<(), Errno> {
         self.accounts.payer = self.end(key)?.line.clone();
@@ -85,6 +92,17 @@ mod tests {
             assert_eq!(fill(account, 60 << 10), 60 << 10, "account {account}");
         }
         assert_eq!(hub.loads.held.values().map(|load| load.0).sum::<usize>(), hub.bytes);
+    }
+
+    #[test]
+    fn accounts_lie_below_others() {
+        let mut hub: Hub<u64> = Hub::default();
+        let all: Vec<Line> = [&[1][..], &[2], &[2, 3]].map(Arc::from).to_vec();
+        for (line, is_above) in [(&[][..], true), (&[1], false), (&[2], true), (&[2, 3], false), (&[3], false)] {
+            hub.charge_line(Arc::from(line));
+            let (end, _) = hub.pipe(0).unwrap();
+            assert_eq!((hub.is_above(end, all.iter()), hub.is_above(end, all[..0].iter())), (Ok(is_above), Ok(false)), "{line:?}");
+        }
     }
 
     #[test]

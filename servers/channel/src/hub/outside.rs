@@ -224,9 +224,12 @@ impl<R> Hub<R> {
         if InternetName::read(name).is_none_or(|to| to.kind != own.kind || !takes_part(own, to.address)) {
             return Err(Errno::EPROTOTYPE);
         }
+        let asks_beside = self.asks_beside(key, name);
+        let end = self.end_mut(key)?;
         match (end.kind, &end.stage) {
             (_, Stage::Listening(..)) => return Err(Errno::EINVAL),
             (SOCK_STREAM, Stage::Connecting) => return Ok(false),
+            (SOCK_STREAM, Stage::Plain) if asks_beside => return Err(Errno::EADDRNOTAVAIL),
             (SOCK_STREAM, Stage::Plain) => {}
             (SOCK_STREAM, _) => return Err(Errno::EISCONN),
             _ => {
@@ -315,25 +318,29 @@ impl<R> Hub<R> {
     }
 
     /// The socket that a machine outside finds at a port.
-    fn bound(&self, kind: u64, port: u16, from: Address) -> Option<u64> {
-        let found = [version_of(from), INTERNET_BOTH].into_iter().find_map(|version| {
-            self.names.get(&InternetName { version, kind: kind as u8, address: InternetName::LOOPBACK, port }.bytes())
-        })?;
-        let end = self.ends.get(found)?;
-        let name = InternetName::read(&end.name)?;
-        // One that asked somebody outside hears the answer, whatever address it has itself.
-        let is_seen = name.address == InternetName::ANY || self.is_own(name.address) || end.stage == Stage::Outside;
-        is_seen.then_some(*found)
+    fn bound(&self, kind: u64, port: u16, (from, from_port): (Address, u16)) -> Option<u64> {
+        let sender = InternetName { version: version_of(from), kind: kind as u8, address: from, port: from_port };
+        let key = |version| InternetName { version, address: InternetName::LOOPBACK, port, ..sender }.bytes();
+        let found = [sender.version, INTERNET_BOTH].into_iter().find_map(|version| self.found_outside(&key(version), sender))?;
+        let end = self.ends.get(&found)?;
+        self.is_seen(end).then_some(found)
+    }
+
+    /// Returns true if machines outside find an end. One that asked somebody there hears the
+    /// answer, whatever address it has itself.
+    pub(super) fn is_seen(&self, end: &End<R>) -> bool {
+        InternetName::read(&end.name).is_some_and(|name| name.address == InternetName::ANY || self.is_own(name.address) || end.stage == Stage::Outside)
     }
 
     /// Returns true if the outside finds a socket of datagrams at a port.
     pub fn takes_datagrams(&self, port: u16) -> bool {
-        [InternetName::ANY, ANY_6].iter().any(|from| self.bound(SOCK_DGRAM, port, *from).is_some())
+        let key = |version| InternetName { version, kind: SOCK_DGRAM as u8, address: InternetName::LOOPBACK, port }.bytes();
+        [INTERNET, INTERNET_6, INTERNET_BOTH].into_iter().any(|version| self.is_any_seen(&key(version)))
     }
 
     /// The socket that listens for a machine outside at a port, and has room for one more
     /// connection.
-    pub fn listener(&self, port: u16, from: Address) -> Option<u64> {
+    pub fn listener(&self, port: u16, from: (Address, u16)) -> Option<u64> {
         let key = self.bound(SOCK_STREAM, port, from)?;
         self.ends.get(&key)?.has_place().then_some(key)
     }
@@ -434,7 +441,7 @@ impl<R> Hub<R> {
     /// takes datagrams of another sender alone.
     pub fn deliver(&mut self, port: u16, from: (Address, u16), data: &[u8]) {
         let name = InternetName { version: version_of(from.0), kind: SOCK_DGRAM as u8, address: from.0, port: from.1 }.bytes();
-        let Some(key) = self.bound(SOCK_DGRAM, port, from.0) else { return };
+        let Some(key) = self.bound(SOCK_DGRAM, port, from) else { return };
         let takes = self.ends.get(&key).is_some_and(|end| match end.stage {
             Stage::Outside => end.peer_name == name,
             Stage::Connected(_) | Stage::Absent => false,
@@ -479,9 +486,6 @@ fn at_address<R>(end: &mut End<R>, own: Address) {
 fn at(name: InternetName, address: Address) -> InternetName {
     InternetName { version: version_of(address), address, ..name }
 }
-
-/// An address of version 6 that stands for all of them.
-const ANY_6: Address = Address::Six([0; 16]);
 
 /// The version of names with an address of another machine.
 fn version_of(address: Address) -> u8 {

@@ -92,13 +92,13 @@ impl<R> Hub<R> {
         }
         self.check_hearers(key, name)?;
         let wanted = if found_by.is_empty() { name } else { found_by };
-        if !wanted.starts_with(FILE) && self.names.contains_key(wanted) {
+        if !wanted.starts_with(FILE) && !self.may_share(key, wanted)? {
             return Err(Errno::EADDRINUSE);
         }
         let chosen = || (key..key + NAMES).map(|number| format!("\0{:05x}", number % NAMES).into_bytes()).find(|name| !self.names.contains_key(name));
         let name = if name.is_empty() { chosen().ok_or(Errno::ENOSPC)? } else { name.to_vec() };
         let found_by = if found_by.is_empty() { name.clone() } else { found_by.to_vec() };
-        self.names.insert(found_by.clone(), key);
+        self.take_name(&found_by, key);
         let end = self.end_mut(key)?;
         (end.key, end.name) = (found_by, name);
         Ok(())
@@ -113,6 +113,8 @@ impl<R> Hub<R> {
         if end.name.is_empty() {
             return Err(Errno::EINVAL);
         }
+        self.check_listeners(key)?;
+        let end = self.socket_end(key)?;
         let most = usize::try_from(backlog).unwrap_or(MAX_WAITING).min(MAX_WAITING) + 1;
         match &mut end.stage {
             Stage::Connected(_) | Stage::Connecting | Stage::Outside | Stage::Absent => return Err(Errno::EINVAL),
@@ -140,7 +142,7 @@ impl<R> Hub<R> {
             return self.connect_echo(key, name);
         }
         let Some(found_by) = self.local_name(name)? else { return self.connect_outside(key, name) };
-        let Some(target) = self.names.get(&found_by).copied() else { return self.connect_to_nobody(key, found_by) };
+        let Some(target) = self.found(&found_by, key, name) else { return self.connect_to_nobody(key, found_by) };
         self.check_found(target, name)?;
         let listener = self.end(target)?;
         if listener.kind != kind {
@@ -164,6 +166,7 @@ impl<R> Hub<R> {
             Stage::Connected(_) | Stage::Outside | Stage::Absent => return Err(Errno::EISCONN),
             Stage::Listening(..) => return Err(Errno::EINVAL),
             Stage::Connecting => return Err(Errno::EALREADY),
+            Stage::Plain if self.asks_beside(key, name) => return Err(Errno::EADDRNOTAVAIL),
             Stage::Plain => {}
         }
         self.join_listener(key, target, owner)?;
@@ -319,10 +322,10 @@ impl<R> Hub<R> {
 
     fn datagram_target(&self, key: u64, name: &[u8]) -> Result<u64, Errno> {
         if name.is_empty() {
-            return if let Stage::Connected(peer) = self.end(key)?.stage { Ok(peer) } else { Err(Errno::ENOTCONN) };
+            return if let Stage::Connected(peer) = self.end(key)?.stage { Ok(self.found_again(key, peer)) } else { Err(Errno::ENOTCONN) };
         }
         let found_by = self.local_name(name)?.ok_or(Errno::EIO)?;
-        let other = *self.names.get(&found_by).ok_or(Errno::ECONNREFUSED)?;
+        let other = self.found(&found_by, key, name).ok_or(Errno::ECONNREFUSED)?;
         self.check_found(other, name)?;
         if self.end(other)?.kind != SOCK_DGRAM {
             return Err(Errno::EPROTOTYPE);
@@ -331,16 +334,16 @@ impl<R> Hub<R> {
         Ok(other)
     }
 
-    /// Refuses datagrams from others than the peer of a connected socket, and all to sockets of
-    /// ICMP: those hear what [`Hub::hear`] brings them.
+    /// Refuses datagrams from others than the peer of a connected local socket, and all to sockets
+    /// of ICMP: those hear what [`Hub::hear`] brings them. On the internet datagrams of others are
+    /// lost ([`Hub::loses`]).
     fn check_peer(&self, key: u64, other: u64) -> Result<(), Errno> {
         if self.is_echo(other) {
             return Err(Errno::EPROTOTYPE);
         }
         let hearer = self.end(other)?;
         match hearer.stage {
-            Stage::Connected(peer) if peer != key => Err(Errno::EPERM),
-            Stage::Absent if !self.is_at(key, &hearer.peer_name) => Err(Errno::EPERM),
+            Stage::Connected(peer) if peer != key && InternetName::read(&hearer.key).is_none() => Err(Errno::EPERM),
             _ => Ok(()),
         }
     }

@@ -1,5 +1,6 @@
 //! Pipes and sockets: what each operation leads to, and what holds whatever was done.
 
+use super::sharing::Sharing;
 use super::*;
 use crate::queue::{SOCKET, USUAL};
 use alloc::vec;
@@ -250,7 +251,8 @@ fn a_datagram_of_the_internet_to_nobody_is_lost_and_that_is_told_later() {
     // It hears whoever comes there, and nobody else.
     let stranger = hub.socket(SOCK_DGRAM, 0).unwrap();
     hub.bind(stranger, &name(9), &name(9)).unwrap();
-    assert_eq!(send_with(&mut hub, stranger, (&name(7), b"x"), vec![]), Err(Errno::EPERM));
+    assert_eq!(send_with(&mut hub, stranger, (&name(7), b"x"), vec![]), Ok(Some(1)));
+    assert_eq!(hub.receive(one, wish(99, 1)).unwrap().map(|_| ()), None);
     // Somebody comes, goes, and comes again.
     for _ in 0..2 {
         let server = hub.socket(SOCK_DGRAM, 0).unwrap();
@@ -356,6 +358,10 @@ fn check(hub: &TestHub) {
         assert!(!queue.readers.is_empty() || !queue.writers.is_empty(), "a queue that nobody has");
     }
     assert!(hub.names.iter().all(|(name, end)| hub.ends.get(end).is_some_and(|end| end.key == *name)));
+    for (name, all) in &hub.sharers {
+        assert!(all.len() > 1 && hub.names.get(name) == all.last());
+        assert!(all.iter().all(|end| hub.ends.get(end).is_some_and(|end| end.key == *name)));
+    }
     assert!(hub.datagrams.iter().all(|end| hub.ends.contains_key(end)));
 }
 
@@ -375,7 +381,8 @@ fn whatever_is_done_nothing_is_left_behind() {
             let data = vec![0; below(30_000) as usize];
             let flags = below(3) | below(2) * O_NONBLOCK;
             // Most are refused; what counts is what is left.
-            match below(15) {
+            let internet = InternetName { version: INTERNET, kind: 1 + below(2) as u8, address: InternetName::LOOPBACK, port: 1 + below(2) as u16 }.bytes();
+            match below(18) {
                 0 => drop(hub.pipe(flags)),
                 1 => drop(hub.pair(kind, flags, [0; 3])),
                 2 => drop(hub.socket(kind, flags)),
@@ -389,6 +396,9 @@ fn whatever_is_done_nothing_is_left_behind() {
                 11 => drop(hub.receive(key, ReceiveRequest { only_look: below(4) == 0, in_parts: below(2) == 0, ..wish(data.len(), below(3) as usize) })),
                 12 => drop(hub.capacity(key, data.len())),
                 13 => drop(hub.add_part(key, below(2), &Sending { data, ..Sending::default() }, vec![2])),
+                14 => drop(hub.bind_shared(key, &internet, &internet, Sharing::new(below(8), below(2)))),
+                15 => drop(hub.connect(key, &internet, [0; 3])),
+                16 => drop(send_with(&mut hub, key, (&internet, &data), vec![])),
                 _ => hub.close(key),
             }
             check(&hub);
@@ -396,7 +406,7 @@ fn whatever_is_done_nothing_is_left_behind() {
         }
         let all: Vec<u64> = hub.ends.keys().copied().collect();
         all.into_iter().for_each(|key| hub.close(key));
-        assert_eq!((hub.ends(), hub.queues.len(), hub.bytes, hub.names.len(), hub.fifos.len(), hub.datagrams.len()), (0, 0, 0, 0, 0, 0));
+        assert_eq!((hub.ends(), hub.queues.len(), hub.bytes, hub.names.len(), hub.fifos.len(), hub.datagrams.len(), hub.sharers.len()), (0, 0, 0, 0, 0, 0, 0));
     }
 }
 

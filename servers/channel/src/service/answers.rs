@@ -188,9 +188,10 @@ impl channel::Server for Service {
         Ok(Answer::Later)
     }
 
-    fn bind(&mut self, request: &mut Request<'_>, key_size: u64, data: &[u8]) -> HandlerResult<bind::Output> {
+    fn bind(&mut self, request: &mut Request<'_>, key_size: u64, sharing: u64, user: u64, data: &[u8]) -> HandlerResult<bind::Output> {
         let (key, name) = split(data, key_size)?;
-        self.hub.bind(request.word(), key, name)?;
+        let sharing = self.port_sharing(request.word(), sharing, user)?;
+        self.hub.bind_shared(request.word(), key, name, sharing)?;
         bind::Output::default().now()
     }
 

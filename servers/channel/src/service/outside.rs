@@ -3,9 +3,11 @@
 use super::{EndRequest, Service};
 use crate::hub::Hub;
 use crate::hub::budgets::Budget;
+use crate::hub::sharing::Sharing;
 use alloc::collections::BTreeSet;
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::channel::{interface, interface_6, limit, sockets};
+use nacre_proto::flags::{BIND_REUSE_ADDRESS, BIND_REUSE_PORT};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, HandlerResult, Request};
 use nacre_sys::OwnedReference;
@@ -63,6 +65,15 @@ impl Service {
         let (bytes, next) = self.hub.list_sockets(above, after, MAX_BYTES as usize, |key| places.contains_key(&key));
         request.put(&bytes);
         sockets::Output { next }.now()
+    }
+
+    /// Returns which others may have the port of a socket. A socket on an account that has others
+    /// below it shares its port with nobody: it may be that of a process within another manager,
+    /// which got no account of its own because there were too many.
+    pub(super) fn port_sharing(&self, key: u64, flags: u64, user: u64) -> Result<Sharing, Errno> {
+        let shares = flags & (BIND_REUSE_ADDRESS | BIND_REUSE_PORT) != 0;
+        let is_manager = shares && self.hub.is_above(key, self.accounts.values().map(|(_, line)| line))?;
+        Ok(if is_manager { Sharing::default() } else { Sharing::new(flags, user) })
     }
 
     /// Answers `channel.limit`.

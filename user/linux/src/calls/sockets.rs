@@ -111,7 +111,7 @@ fn netlink(process: &mut Process, kind: u64, protocol: u64) -> Answer {
     let [pid, uid, gid] = process.owner();
     let made = channel::socket(process.channels()?, SOCK_DGRAM, flags & DONT_WAIT)?.socket;
     let mut name = [0; 256];
-    channel::bind(made.handle(), 0, &[][..])?;
+    channel::bind(made.handle(), 0, 0, 0, &[][..])?;
     let size = channel::name(made.handle(), END_OWN, &mut name[..])?.name;
     channel::connect(made.handle(), pid, uid, gid, name.get(..size).unwrap_or_default())?;
     let file = Socket { family: Family::Local, kind: SOCK_DGRAM, is_icmp: false }.open(made, flags);

@@ -8,7 +8,7 @@
 
 use crate::abi::errno::{EBADF, EEXIST, EINVAL, Errno};
 use crate::abi::file_flags::{CURRENT, O_PATH};
-use crate::abi::socket_flags::{IP_TTL, SOL_IP};
+use crate::abi::socket_flags::{IP_TTL, SOL_IP, SO_REUSEADDR, SO_REUSEPORT};
 use crate::operations::files::named_pipe::key as key_of_file;
 use crate::operations::paths::file_status;
 use crate::operations::paths::path_start;
@@ -24,7 +24,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_proto::channel::{self as names, InternetName, MESSAGES};
 use nacre_proto::{channel, directory};
-use nacre_proto::flags::{END_OWN, END_PEER, SOCK_DGRAM, SOCK_STREAM};
+use nacre_proto::flags::{BIND_ALONE, BIND_REUSE_ADDRESS, BIND_REUSE_PORT, END_OWN, END_PEER, SOCK_DGRAM, SOCK_STREAM};
 
 /// Maximum length of a socket's name.
 pub const LONGEST: usize = 108;
@@ -237,8 +237,8 @@ pub fn bind(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]
         return bind_internet(process, file, socket, bytes);
     }
     match local(bytes)? {
-        Local::Unnamed => channel::bind(target, 0, &[][..])?,
-        Local::Name(name) => channel::bind(target, 0, name)?,
+        Local::Unnamed => channel::bind(target, 0, 0, 0, &[][..])?,
+        Local::Name(name) => channel::bind(target, 0, 0, 0, name)?,
         Local::Path(path) => return bind_path(process, file, path),
     };
     Ok(())
@@ -259,7 +259,7 @@ fn bind_path(process: &mut Process, file: &OpenFile, path: &[u8]) -> Result<(), 
     let bound = file_status::of_path(directory, path).and_then(|made| {
         let key = key_of_file(&made);
         let bytes = [&key[..], path].concat();
-        channel::bind(file.reference()?, key.len() as u64, &bytes[..])
+        channel::bind(file.reference()?, key.len() as u64, 0, 0, &bytes[..])
     });
     if bound.is_err() {
         // The file is this socket's alone, which has another name.
@@ -282,16 +282,24 @@ fn bind_internet(process: &mut Process, file: &OpenFile, socket: Socket, bytes: 
         return Err(EINVAL);
     }
     let version = if version == Version::Six && address == ANY.into() { widest(file, socket) } else { version };
-    if port != 0 { take_port(file, socket, (version, address, port)) } else { choose_port(process, file, socket, (version, address)) }
+    let sharing = sharing(process, file);
+    if port != 0 { take_port(file, socket, (version, address, port), sharing) } else { choose_port(process, file, socket, (version, address)) }
+}
+
+/// Returns which others may have the port of a socket, and the user of the process.
+fn sharing(process: &mut Process, file: &OpenFile) -> (u64, u64) {
+    let options = file.options.get();
+    let flag = |option, flag| if options.switch(option) == Some(1) { flag } else { 0 };
+    (flag(SO_REUSEADDR, BIND_REUSE_ADDRESS) | flag(SO_REUSEPORT, BIND_REUSE_PORT), process.owner()[1])
 }
 
 /// Takes a port: it is found by the loopback address, whatever it was bound to.
-fn take_port(file: &OpenFile, socket: Socket, (version, address, port): (Version, names::Address, u16)) -> Result<(), Errno> {
+fn take_port(file: &OpenFile, socket: Socket, (version, address, port): (Version, names::Address, u16), (sharing, user): (u64, u64)) -> Result<(), Errno> {
     let target = file.reference()?;
     let kind = socket.kind_of_name();
     let key = internet_name(version, kind, LOOPBACK, port);
     let bytes = [&key[..], &internet_name(version, kind, address, port)].concat();
-    channel::bind(target, key.len() as u64, &bytes[..])?;
+    channel::bind(target, key.len() as u64, sharing, user, &bytes[..])?;
     Ok(())
 }
 
@@ -300,9 +308,10 @@ fn choose_port(process: &mut Process, file: &OpenFile, socket: Socket, (version,
     let mut random = [0; 2];
     process.services.random(&mut random)?;
     let start = u16::from_le_bytes(random) % PORTS;
+    let (sharing, user) = sharing(process, file);
     for number in 0..TRIES {
         let port = FIRST_PORT + (start + number) % PORTS;
-        match take_port(file, socket, (version, address, port)) {
+        match take_port(file, socket, (version, address, port), (sharing | BIND_ALONE, user)) {
             Err(Errno::EADDRINUSE) => {}
             result => return result,
         }
