@@ -277,7 +277,9 @@ impl Guardian {
     /// that is guarded.
     pub(crate) fn pass(&self, asked: &Asked, (of, name, kind): (Type, &[u8], Kind), cannot: impl Fn(u32) -> bool) -> ReferenceRule<Tag, Proof> {
         let Some(proof) = closure::prove(&self.policy, of, name, cannot) else {
-            let is_strange = asked.is_strange || ![parent::NUMBER, directory::NUMBER].contains(&(asked.label >> 16));
+            // A manager makes the parents of new processes itself.
+            let is_of_asked = of == Type::Process || [parent::NUMBER, directory::NUMBER].contains(&(asked.label >> 16));
+            let is_strange = asked.is_strange || !is_of_asked;
             return ReferenceRule::Proxy(Some(Arc::new(Subject { name: name.to_vec(), kind, is_strange })));
         };
         if self.audit.is_some() {

@@ -82,7 +82,7 @@ impl fmt::Display for SpawnError {
             SpawnError::NotExecutable => write!(f, "the file is not marked as executable (chmod +x)"),
             SpawnError::Directory => write!(f, "it is a directory"),
             SpawnError::Service(doing, errno) => write!(f, "{doing} failed: {errno}"),
-            SpawnError::Kernel(making, Status::NoMemory) => write!(f, "there is no memory for {making}: it needs more"),
+            SpawnError::Kernel(making, status) if status.code() == Some(nacre_abi::Code::NoMemory) => write!(f, "there is no memory for {making}: it needs more"),
             SpawnError::Kernel(making, status) => write!(f, "the kernel refused {making}: {status:?}"),
             SpawnError::NotElf => write!(f, "it is not an ELF program"),
             SpawnError::Script(line) if line.is_empty() => write!(f, "it is a script without an interpreter, or its interpreters are scripts in a circle"),
