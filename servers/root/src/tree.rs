@@ -25,6 +25,8 @@ mod passing;
 mod resolve;
 mod room;
 mod sparse;
+#[cfg(test)]
+mod target_tests;
 mod text;
 #[cfg(test)]
 mod outside_tests;
@@ -266,6 +268,9 @@ impl<S: Store> Tree<S> {
         let removed = self.nodes.remove(key);
         if let Some((away, node)) = removed.as_ref().and_then(|node| Some((node.origin?, node))) {
             self.forget_origin(away, node.outside_inode, key);
+        }
+        if let Some((node, NodeContent::Link(target))) = removed.as_ref().map(|node| (node, &node.body)) {
+            self.release_target(node, target);
         }
         if let Some(Node { body, attributes, .. }) = removed {
             attributes.into_iter().for_each(|attributes| attributes.release(&mut self.store));

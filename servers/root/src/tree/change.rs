@@ -58,7 +58,11 @@ impl<S: Store> Tree<S> {
     pub fn make_link(&mut self, start: impl Into<Start>, target: &[u8], path: &[u8], now: Time) -> Result<(), Errno> {
         check_path(target)?;
         let place = self.free_place_for_other(start, path)?;
-        self.add(&place, Node::new(format::LINK | 0o777, NodeContent::Link(owned(target)), now), now).map(|_| ())
+        // The target takes memory like a name.
+        let payer = self.store.take_name(target.len()).filter(|_| self.store.has_room()).ok_or(Errno::ENOSPC)?;
+        let node = Node::new(format::LINK | 0o777, NodeContent::Link(owned(target)), now);
+        let made = self.add(&place, Node { target_payer: Some(payer), ..node }, now);
+        made.inspect_err(|_| self.store.give_name(payer, target.len())).map(drop)
     }
 
     /// A device, pipe, socket or empty regular file, as `mknod` makes it.

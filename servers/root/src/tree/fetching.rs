@@ -4,7 +4,7 @@
 //! What is not there yet is fetched before an operation ([`Tree::prepare`], [`Tree::fill`]), so the
 //! operation itself looks at the tree alone. Names that the tree has of its own hide the other's.
 
-use super::node::{Away, Directory, Name, Node, NodeContent, Time, format};
+use super::node::{Away, Directory, Id, Name, Node, NodeContent, Time, format};
 use super::outside::{Changes, Found, Origin, Outside};
 use super::resolve::{Start, owned};
 use super::{Content, Tree};
@@ -20,8 +20,16 @@ const MAX_TURNS: usize = 8192;
 const SMALL: u64 = 2 << 20;
 /// Size of the pieces in which others come.
 const CLUSTER: u64 = 256 << 10;
+/// Size in bytes from which the target of a link is long, and maximum of those of all long ones.
+const LONG: usize = 256;
+const MAX_LONG: usize = 4 << 20;
 /// Bytes that are asked for at a time.
 const PART: u64 = 128 << 10;
+
+/// Returns the bytes of a target, if it is long.
+fn long_size(target: &[u8]) -> usize {
+    if target.len() > LONG { target.len() } else { 0 }
+}
 
 impl<S: Store> Tree<S> {
     /// Puts a directory of this side over one of another.
@@ -142,14 +150,8 @@ impl<S: Store> Tree<S> {
     }
 
     fn make_found(&mut self, parent: Key, away: Away, found: Found) -> Result<Key, Errno> {
-        let body = self.found_body(parent, away, &found);
-        let made = body.and_then(|body| {
-            if !self.store.has_room() {
-                return Err(Errno::ENOSPC);
-            }
-            self.nodes.reserve()?;
-            Ok(body)
-        });
+        let room = if self.store.has_room() { self.nodes.reserve() } else { Err(Errno::ENOSPC) };
+        let made = room.and_then(|()| self.found_body(parent, away, &found));
         let outside = self.sides.of_mut(away).ok_or(Errno::EIO)?;
         let body = made.inspect_err(|_| outside.origin.forget(found.id))?;
         let is_directory = matches!(body, NodeContent::Directory(_));
@@ -168,11 +170,32 @@ impl<S: Store> Tree<S> {
         Ok(match found.mode & format::MASK {
             format::DIRECTORY => NodeContent::Directory(Directory::new(parent)),
             format::REGULAR => NodeContent::File(Content::outside(found.size)),
-            format::LINK => NodeContent::Link(Name::Owned(self.sides.of_mut(away).ok_or(Errno::EIO)?.origin.target(found.id)?)),
+            format::LINK => NodeContent::Link(Name::Owned(self.found_target(away, found.id)?)),
             format::CHARACTER | format::BLOCK => NodeContent::Special(found.device),
             format::FIFO | format::SOCKET => NodeContent::Special(0),
             _ => return Err(Errno::EIO),
         })
+    }
+
+    /// Fetches the target of a link. `ENAMETOOLONG`: it is long, and so are those of others that are
+    /// here already: nobody pays for them.
+    fn found_target(&mut self, away: Away, id: Id) -> Result<Vec<u8>, Errno> {
+        let target = self.sides.of_mut(away).ok_or(Errno::EIO)?.origin.target(id)?;
+        let size = long_size(&target);
+        if self.sides.long_targets + size > MAX_LONG {
+            return Err(Errno::ENAMETOOLONG);
+        }
+        self.sides.long_targets += size;
+        Ok(target)
+    }
+
+    /// The target of a link goes with it.
+    pub(super) fn release_target(&mut self, node: &Node, target: &[u8]) {
+        match node.target_payer {
+            Some(payer) => self.store.give_name(payer, target.len()),
+            None if node.origin.is_some() => self.sides.long_targets = self.sides.long_targets.saturating_sub(long_size(target)),
+            None => {}
+        }
     }
 
     /// Fetches all names of a directory: once, or each time if the other side changes by itself or

@@ -208,6 +208,8 @@ pub struct Node {
     pub outside_links: u32,
     /// Blocks of 512 bytes that it takes there.
     pub outside_blocks: u64,
+    /// Who pays for the target of a symbolic link that was made here.
+    pub target_payer: Option<u64>,
     /// Last change of the content and size there; `None`: a change of ours made them others.
     pub outside_stamp: Option<(Time, u64)>,
     /// Fate of what was written to it there, and of names that changed in it.
@@ -234,7 +236,7 @@ pub struct Node {
 impl Node {
     /// A node without names.
     pub fn new(mode: u32, body: NodeContent, now: Time) -> Node {
-        Node { mode, parent: None, cookie: 0, earlier: None, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, origin: None, outside_inode: 0, outside_links: 0, outside_blocks: 0, outside_stamp: None, lasting: Lasting::Whole, is_detached: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, attributes: None, body }
+        Node { mode, parent: None, cookie: 0, earlier: None, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, origin: None, outside_inode: 0, outside_links: 0, outside_blocks: 0, target_payer: None, outside_stamp: None, lasting: Lasting::Whole, is_detached: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, attributes: None, body }
     }
 
     /// Notes a new name by its directory and cookie.

@@ -169,6 +169,8 @@ pub(super) struct Outside {
 pub(super) struct Sides {
     /// The sides, by their numbers.
     all: Vec<Outside>,
+    /// Bytes of long targets of links that were found.
+    pub(super) long_targets: usize,
     /// Directories that are a side's outermost.
     mounts: Vec<Key>,
     /// Directories that lead to those: they stay, whatever other sides say.
