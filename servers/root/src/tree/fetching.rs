@@ -177,8 +177,8 @@ impl<S: Store> Tree<S> {
         })
     }
 
-    /// Fetches the target of a link. `ENAMETOOLONG`: it is long, and so are those of others that are
-    /// here already: nobody pays for them.
+    /// Fetches the target of a link. `ENAMETOOLONG`: it is long, and so are those of others that
+    /// are here already: nobody pays for them.
     fn found_target(&mut self, away: Away, id: Id) -> Result<Vec<u8>, Errno> {
         let target = self.sides.of_mut(away).ok_or(Errno::EIO)?.origin.target(id)?;
         let size = long_size(&target);

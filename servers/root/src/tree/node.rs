@@ -208,7 +208,7 @@ pub struct Node {
     pub outside_links: u32,
     /// Blocks of 512 bytes that it takes there.
     pub outside_blocks: u64,
-    /// Who pays for the target of a symbolic link that was made here.
+    /// Payer of the target of a symbolic link that was made here.
     pub target_payer: Option<u64>,
     /// Last change of the content and size there; `None`: a change of ours made them others.
     pub outside_stamp: Option<(Time, u64)>,
