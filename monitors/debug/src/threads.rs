@@ -131,11 +131,15 @@ impl Threads {
         self.all.iter_mut().find(|entry| entry.number == number)
     }
 
+    fn forget_gone(&mut self) {
+        self.all.retain(|entry| !entry.reference.is_null().unwrap_or(true));
+    }
+
     /// Looks for threads that were made, and forgets those that are gone. Returns true if there are
     /// others than before.
     pub fn look(&mut self, view: &View) -> bool {
         let before = self.all.len();
-        self.all.retain(|entry| !entry.reference.is_null().unwrap_or(true));
+        self.forget_gone();
         let is_less = self.all.len() != before;
         let mut is_more = false;
         for slot in view.threads() {
@@ -151,8 +155,12 @@ impl Threads {
 
     /// The thread that a reference leads to.
     pub fn find(&mut self, view: &View, thread: Reference) -> Option<&mut Entry> {
-        self.look(view);
+        self.forget_gone();
         let slot = view.place_of(thread).unwrap_or(0);
+        // To look at all objects takes much longer.
+        if self.all.iter().all(|entry| entry.slot != slot) {
+            self.look(view);
+        }
         self.all.iter_mut().find(|entry| entry.slot == slot)
     }
 

@@ -32,6 +32,7 @@ mod stage;
 mod packets;
 mod parts;
 mod ports;
+mod recent_ports;
 pub mod sharing;
 mod terminals;
 #[cfg(test)]

@@ -181,6 +181,8 @@ impl From<Status> for Errno {
             Some(Code::TimedOut) => Errno::ETIMEDOUT,
             Some(Code::NoMemory) => Errno::ENOMEM,
             Some(Code::Interrupted) => Errno::EINTR,
+            // Memory that the message was to be in is not there, or is refused.
+            Some(Code::BadAddress) => Errno::EFAULT,
             _ => Errno::EPROTO,
         }
     }
@@ -230,7 +232,7 @@ mod tests {
     #[test]
     fn failures_of_messages_are_errors_of_devices() {
         assert_eq!(Errno::from(Status::new(Code::Gone)), Errno::EIO);
-        assert_eq!(Errno::from(Status::argument(Code::BadAddress, 2)), Errno::EPROTO);
+        assert_eq!(Errno::from(Status::argument(Code::BadAddress, 2)), Errno::EFAULT);
         assert_eq!(Errno::from(Status::new(Code::NoMemory)), Errno::ENOMEM);
     }
 }

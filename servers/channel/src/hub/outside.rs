@@ -102,6 +102,7 @@ pub(super) struct Outside {
     interface_6: Option<Interface6>,
     own_6: Option<Address>,
     wanted: VecDeque<u64>,
+    pub(super) recent: super::recent_ports::RecentPorts,
     datagrams: VecDeque<Datagram>,
     bytes: usize,
     /// There was no room for more of them since the last one was taken.
@@ -241,6 +242,7 @@ impl<R> Hub<R> {
             return Err(error);
         }
         self.charge_connection(key)?;
+        self.outside.recent.note(own.port);
         let end = self.end_mut(key)?;
         (end.stage, end.peer_name) = (Stage::Connecting, name.to_vec());
         self.outside.wanted.push_back(key);

@@ -67,7 +67,7 @@ impl<R> Hub<R> {
 
     /// Returns true if a socket may have a key beside those that have it.
     pub(super) fn may_share(&self, key: u64, found_by: &[u8]) -> Result<bool, Errno> {
-        let Some(first) = self.names.get(found_by) else { return Ok(true) };
+        let Some(first) = self.names.get(found_by) else { return Ok(!self.is_recent(key, found_by)?) };
         let Some(name) = InternetName::read(found_by).filter(|name| !name.is_icmp()) else { return Ok(false) };
         let own = self.end(key)?;
         let all = self.sharers(found_by);
@@ -79,6 +79,12 @@ impl<R> Hub<R> {
         let lets = |other: &End<R>| own.sharing.both_have(other.sharing, BIND_REUSE_ADDRESS) && !(is_stream && matches!(other.stage, Stage::Listening(..)));
         let fits = |other: &End<R>| family(&own.line) == family(&other.line) && (own.sharing.divides_with(other.sharing) || lets(other));
         Ok(all.iter().filter_map(|other| self.ends.get(other)).all(fits))
+    }
+
+    /// Returns true if a socket asks for any port, and this one was used outside lately.
+    fn is_recent(&self, key: u64, found_by: &[u8]) -> Result<bool, Errno> {
+        let name = InternetName::read(found_by).filter(|name| u64::from(name.kind) == SOCK_STREAM);
+        Ok(self.end(key)?.sharing.is_alone() && name.is_some_and(|name| self.outside.recent.has(name.port)))
     }
 
     /// Gives a socket a key.

@@ -20,7 +20,7 @@ use crate::state::memory::user_faults as memory_faults;
 use crate::state::queue_notifications::MAIL;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use nacre_abi::{Code, Rights};
+use nacre_abi::{Code, Rights, Status};
 use nacre_abi::fault::{self, KIND_BREAKPOINT, KIND_MEMORY, KIND_OPCODE, KIND_PROTECTION};
 use nacre_abi::state::ThreadState;
 use nacre_proto::{Event, Request, ServerEndpoint, parent};
@@ -84,6 +84,10 @@ fn exception(request: &mut Request<'_>) {
         return resume(request, &ThreadState { rip, ..state.clone() });
     }
     if let Some(state) = state.as_ref().filter(|state| place(state.rip) != Place::Program) {
+        if let Some(rip) = guarded_touch::behind_call(state.rip).filter(|_| kind == KIND_MEMORY) {
+            // A file was cut off under memory that a call was given: the kernel's call fails.
+            return resume(request, &ThreadState { rip, rax: Status::new(Code::BadAddress).0, ..state.clone() });
+        }
         // The library itself failed, and may have the lock: what it was about cannot be finished.
         // Most likely a file was cut off under shared memory that a call was given.
         nacre_rt::report!("the library for Linux programs failed at {:#x}, address {address:#x}", state.rip);

@@ -39,6 +39,17 @@ pub fn failed(address: u64) -> Option<u64> {
     range.contains(&address).then_some(&raw const nacre_touch_failed as u64)
 }
 
+/// Bytes of the instruction of a kernel call.
+const CALL: [u8; 2] = [0x0f, 0x05];
+
+/// Returns the address behind a kernel call, if the instruction of the library at `address` is one.
+/// `address` must be that of an instruction that a thread of this program was about to carry out.
+pub fn behind_call(address: u64) -> Option<u64> {
+    // SAFETY: a thread had its exception there, so the bytes are there; nothing writes to them.
+    let code = unsafe { (address as *const [u8; CALL.len()]).read_unaligned() };
+    (code == CALL).then_some(address + CALL.len() as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
