@@ -31,6 +31,11 @@ pub struct AccessRequest {
     pub forbidden: bool,
 }
 
+/// Returns true for errors of paths that lead nowhere: nothing was decided about those.
+pub fn leads_nowhere(errno: Errno) -> bool {
+    matches!(errno, Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP | Errno::ENAMETOOLONG)
+}
+
 /// A request, as far as it matters here.
 pub struct Asking<'a> {
     /// The operation.

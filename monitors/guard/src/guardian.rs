@@ -2,7 +2,7 @@
 
 use crate::manifest::MANIFEST;
 use crate::audit::{Audit, Entry};
-use crate::access_request::{ACCESS, Asking, AccessRequest};
+use crate::access_request::{ACCESS, Asking, AccessRequest, leads_nowhere};
 use crate::claims::{self, Claimant};
 use crate::limits::{Bounded, Charge};
 use crate::closure::{self, Proof};
@@ -245,6 +245,7 @@ impl Guardian {
         let (message, words) = (self.message(letter), [letter.words[0], letter.words[1]]);
         let case = match self.case(letter) {
             Ok(case) => case,
+            Err(errno) if leads_nowhere(errno) => return Err(errno),
             Err(errno) => {
                 let verdict = Verdict { decision: Decision { allowed: false, rule: None }, needs: None };
                 let subject = letter.seen.tag.as_deref().map_or(&b""[..], |subject| &subject.name);
