@@ -65,7 +65,11 @@ impl<D: Disk> Core<D> {
             return Err(errno::NOTSUP);
         }
         let size = self.geometry.block_size as u64;
-        let end = part.end.min(inode.size().next_multiple_of(size));
+        let blocks = u32::try_from(inode.size().div_ceil(size)).map_err(|_| errno::CORRUPT)?;
+        let end = part.end.min(u64::from(blocks) * size);
+        if part.start >= end {
+            return Ok(part.end);
+        }
         let (first, last) = (part.start.div_ceil(size), end / size);
         self.clear_part(inode, part.start..end.min(first * size))?;
         self.clear_part(inode, part.start.max(last * size)..end)?;

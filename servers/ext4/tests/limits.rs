@@ -368,6 +368,12 @@ fn a_file_is_emptied_from_its_middle() {
     assert_eq!(volume.seek(&file, 5 << 10, Part::Data), Ok(Sought::At(2999 * 4096)));
     volume.commit().unwrap();
     assert!(before - volume.file_system().unwrap().free < 10, "nodes of the tree have gone, too");
+    // What lies behind the end, also by more blocks than can be counted, is nothing of the file's.
+    let before = volume.status(b"file").unwrap().blocks;
+    for start in [3000 * 4096, 1 << 42, (1 << 42) + 1, 1 << 62] {
+        assert_eq!(volume.punch(&file, start..start + 8192), Ok(start + 8192));
+    }
+    assert_eq!(volume.status(b"file").unwrap().blocks, before);
     assert_eq!(volume.punch(&file, 0..1 << 40), Ok(1 << 40));
     assert_eq!((volume.status(b"file").unwrap().size, volume.status(b"file").unwrap().blocks), (2999 * 4096 + 1, 0));
     assert_eq!(volume.write(&file, 5 << 20, &[5; 5000]), Ok(5000));

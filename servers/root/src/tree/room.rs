@@ -89,7 +89,12 @@ impl<S: Store> Tree<S> {
     }
 
     fn pass_hole(&mut self, key: Key, part: Range<u64>, now: Time) -> Result<Option<u64>, Errno> {
-        let end = part.end.min(part.start + PIECE);
+        // Behind the end there is nothing to do, however far the part goes.
+        let last = part.end.min(self.node(key)?.size());
+        if part.start >= last {
+            return Ok(None);
+        }
+        let end = last.min(part.start + PIECE);
         let (outside, id) = self.passed(key).ok_or(Errno::EIO)?;
         let next = outside.origin.punch(id, part.start..end)?;
         self.note_unsynced(key);
@@ -98,7 +103,7 @@ impl<S: Store> Tree<S> {
         if let NodeContent::File(content) = &mut node.body {
             content.clear(&mut self.store, part.start..next);
         }
-        Ok(Some(next).filter(|next| *next < part.end))
+        Ok(Some(next).filter(|next| *next < last))
     }
 
     /// Returns the next data (or hole) of a file at or behind an offset. `ENXIO`: there is none
