@@ -51,8 +51,9 @@ pub fn calls(bytes: &[u8]) {
 pub fn inheritance(bytes: &[u8]) {
     let references = bytes.first().map_or(0, |byte| u64::from(*byte));
     let Some(read) = Inheritance::from_bytes(bytes.get(1..).unwrap_or(&[]), references) else { return };
-    let files = read.files.len() as u64;
+    let files = read.files.count();
     assert!(read.descriptors.iter().all(|one| one.file < files) && read.current.is_none_or(|file| file < files));
-    assert!(read.files.iter().all(|file| file.reference.is_none_or(|number| number < references)));
+    let file = |number| read.files.get(number).expect("a file");
+    assert!((0..files).all(|number| file(number).reference.is_none_or(|number| number < references)));
     assert_eq!(read.to_bytes().ok().and_then(|bytes| Inheritance::from_bytes(&bytes, references)), Some(read));
 }

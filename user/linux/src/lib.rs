@@ -71,6 +71,7 @@ mod state {
         pub mod epoll_set;
         pub mod file_owners;
         pub mod in_process_file;
+        pub mod inherited_files;
         pub mod open_file;
         pub mod pipe;
         pub mod proc_node;

@@ -5,15 +5,17 @@
 //! it. Whoever reads it trusts nothing in it.
 
 pub mod area;
+pub mod files;
 
 use crate::abi::errno::{ENOMEM, Errno};
 use alloc::vec::Vec;
 pub use area::Area;
 #[cfg(test)]
 pub use area::{Fill, Sharing};
+pub use files::{File, Files};
 
 /// The form that this library writes and reads.
-const VERSION: u64 = 7;
+const VERSION: u64 = 8;
 /// Bytes that most take.
 const USUAL: usize = 6 << 10;
 /// Maximum number of descriptors, files, areas or segments in a record.
@@ -61,7 +63,7 @@ pub struct Inheritance {
     /// Signals that wait for its thread, or any.
     pub pending: Vec<[u64; SIGNAL]>,
     /// Open files.
-    pub files: Vec<File>,
+    pub files: Files,
     /// Descriptors.
     pub descriptors: Vec<Descriptor>,
     /// Members of the files that are sets of files (`epoll`).
@@ -81,23 +83,6 @@ pub struct Inheritance {
     pub attached: Vec<[u64; 3]>,
     /// The rest of what `fork` copies.
     pub copy: Option<Copy>,
-}
-
-/// An open file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct File {
-    /// The initial stream that it is, if it is one.
-    pub stream: Option<u64>,
-    /// Reference to the file. A stream that was never used has none yet.
-    pub reference: Option<u64>,
-    /// Linux's `st_mode`.
-    pub mode: u32,
-    /// Flags of `open`.
-    pub flags: u32,
-    /// The path of one that the library makes itself; empty if it is none.
-    pub path: Vec<u8>,
-    /// Position of the next read in a directory or generated file.
-    pub position: u64,
 }
 
 /// A file of `epoll`.
@@ -291,29 +276,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl File {
-    fn write(&self, to: &mut Writer) {
-        to.option(self.stream);
-        to.option(self.reference);
-        to.words(&[self.mode.into(), self.flags.into()]);
-        to.bytes(&self.path);
-        to.word(self.position);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Option<File> {
-        let references = from.references;
-        let file = File {
-            stream: from.option(1 << 32)?,
-            reference: from.option(references)?,
-            mode: from.half()?,
-            flags: from.half()?,
-            path: from.bytes(4096)?.to_vec(),
-            position: from.word()?,
-        };
-        (file.stream.is_some() || file.reference.is_some() || !file.path.is_empty()).then_some(file)
-    }
-}
-
 impl Set {
     fn write(&self, to: &mut Writer) {
         to.word(self.file);
@@ -392,7 +354,7 @@ impl Inheritance {
         to.words(&self.state);
         to.list(&self.groups, |to, group| to.word(*group));
         to.list(&self.pending, |to, signal| to.words(signal));
-        to.list(&self.files, |to, file| file.write(to));
+        self.files.write(&mut to);
         to.list(&self.descriptors, |to, one| to.words(&[one.number, one.file, one.close_on_exec.into()]));
         to.list(&self.sets, |to, set| set.write(to));
         to.option(self.current);
@@ -426,8 +388,8 @@ impl Inheritance {
         new.state = from.words()?;
         new.groups = from.list(|from| from.below(1 << 32))?;
         new.pending = from.list(Reader::words)?;
-        new.files = from.list(File::read)?;
-        let files = new.files.len() as u64;
+        new.files = Files::read(from)?;
+        let files = new.files.count();
         new.descriptors = from.list(|from| Some(Descriptor { number: from.below(MOST)?, file: from.below(files)?, close_on_exec: from.truth()? }))?;
         new.sets = from.list(|from| Set::read(from, files))?;
         new.current = from.option(files)?;

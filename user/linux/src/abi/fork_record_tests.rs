@@ -3,6 +3,19 @@
 use super::*;
 use alloc::vec;
 
+fn files() -> Files {
+    let all = [
+        File { stream: Some(0), flags: 2, ..File::default() },
+        File { path: b"/proc/1/stat", position: 5, ..File::default() },
+        File { reference: Some(0), mode: 0o100644, flags: 1, path: b"/tmp/file", ..File::default() },
+    ];
+    let mut files = Files::default();
+    for (number, file) in all.iter().enumerate() {
+        assert_eq!(files.add(file), Ok(number as u64));
+    }
+    files
+}
+
 fn inheritance() -> Inheritance {
     let copy = Copy {
         registers: core::array::from_fn(|number| number as u64),
@@ -36,11 +49,7 @@ fn inheritance() -> Inheritance {
         state: [9; STATE],
         groups: vec![4, 5],
         pending: vec![[1; SIGNAL]],
-        files: vec![
-            File { stream: Some(0), flags: 2, ..File::default() },
-            File { path: b"/proc/1/stat".to_vec(), position: 5, ..File::default() },
-            File { reference: Some(0), mode: 0o100644, flags: 1, ..File::default() },
-        ],
+        files: files(),
         descriptors: vec![Descriptor { number: 0, file: 0, close_on_exec: false }, Descriptor { number: 9, file: 1, close_on_exec: true }],
         sets: vec![Set { file: 1, members: vec![Member { descriptor: 4, file: 2, wanted: 1 << 31, data: 5, told: 1, changes: [6, 7], is_used: true }] }],
         current: Some(1),
@@ -90,9 +99,20 @@ fn whatever_is_read_can_be_used() {
         }
         let Some(read) = Inheritance::from_bytes(&damaged, 4) else { continue };
         accepted += 1;
-        let files = read.files.len() as u64;
+        let files = read.files.count();
+        assert!((0..files).all(|number| read.files.get(number).is_some_and(|file| file.has_server() || !file.path.is_empty())));
+        assert!((0..files).filter_map(|number| read.files.get(number)?.reference).all(|number| number < 4));
         assert!(read.descriptors.iter().all(|one| one.file < files && one.number < MOST));
         assert!(read.copy.is_none_or(|copy| copy.areas.iter().all(|area| area.start < area.end)));
     }
     assert!(accepted > 100);
+}
+
+#[test]
+fn each_file_is_found_by_its_number() {
+    let read = Inheritance::from_bytes(&inheritance().to_bytes().unwrap(), 4).unwrap();
+    assert_eq!(read.files, files());
+    assert_eq!(read.files.get(1), Some(File { path: b"/proc/1/stat", position: 5, ..File::default() }));
+    assert_eq!(read.files.get(2).map(|file| (file.reference, file.mode, file.flags, file.path)), Some((Some(0), 0o100644, 1, &b"/tmp/file"[..])));
+    assert_eq!(read.files.get(3), None);
 }

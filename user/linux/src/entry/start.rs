@@ -57,8 +57,8 @@ fn memory(auxiliary: &Auxiliary, data: Option<&Rc<Segment>>) -> Result<Memory, E
 }
 
 /// Sets up the process of the program that the parent laid out, or of a fork's child.
-fn set_up(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&Inheritance>) -> Result<(), Errno> {
-    let copy = inheritance.and_then(|inheritance| inheritance.copy.as_ref());
+fn set_up(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&mut Inheritance>) -> Result<(), Errno> {
+    let copy = inheritance.as_ref().and_then(|inheritance| inheritance.copy.as_ref());
     let mut given = restore_state::given(auxiliary);
     let data = data_segment(auxiliary);
     let memory = match copy {
@@ -71,7 +71,7 @@ fn set_up(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&Inh
 }
 
 /// Fills in the state that is known only after the process exists.
-fn complete(process: &mut Process, auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<(&Inheritance, Given)>) -> Result<(), Errno> {
+fn complete(process: &mut Process, auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<(&mut Inheritance, Given)>) -> Result<(), Errno> {
     process.signal_thread = signal_thread::run;
     process.strings = strings(arguments);
     grow_stack::find_stack(process);
@@ -155,8 +155,8 @@ fn return_from_fork(copy: &Copy) -> Result<(), Errno> {
 pub fn start(arguments: &Arguments) -> u64 {
     heap::keep_rest();
     let auxiliary = auxiliary(arguments);
-    let inheritance = restore_state::read(&auxiliary);
-    let set_up = inheritance.as_ref().map_err(|error| *error).and_then(|inheritance| set_up(&auxiliary, arguments, inheritance.as_ref()));
+    let mut inheritance = restore_state::read(&auxiliary);
+    let set_up = inheritance.as_mut().map_err(|error| *error).and_then(|inheritance| set_up(&auxiliary, arguments, inheritance.as_mut()));
     let prepared = set_up.and_then(|()| {
         Thread::set_gs_base(thread_area::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
         Thread::OWN.set_foreign(thread_position::foreign_entry()).map_err(|_| ENOMEM)?;

@@ -122,8 +122,7 @@ impl ForkState {
         let path = if stream.is_none() && reference.is_none() { made_here(file) } else { Some((opened_by(file)?, 0)) };
         let Some((path, position)) = path else { return Ok(None) };
         let mode = file.mode.get() | if file.watch.get().is_foreign { FOREIGN } else { 0 };
-        fallible::push(&mut self.data.files, File { stream, reference, mode, flags: file.flags.get(), path, position })?;
-        let number = self.data.files.len() as u64 - 1;
+        let number = self.data.files.add(&File { stream, reference, mode, flags: file.flags.get(), path: &path, position })?;
         if is_set(file) {
             fallible::push(&mut self.sets, (number, file.clone()))?;
         }

@@ -2,7 +2,7 @@
 //! environment.
 
 use crate::abi::errno::{EINVAL, ENOMEM, ENOSYS, Errno};
-use crate::abi::file_flags::{CURRENT, FOREIGN};
+use crate::abi::file_flags::CURRENT;
 use crate::abi::fork_record::{self, Copy, File, Inheritance};
 use crate::abi::fork_record::area::{self, Sharing};
 use crate::abi::signal_info::{Info, LAST};
@@ -18,11 +18,11 @@ use crate::state::capabilities::Capabilities;
 use crate::state::credentials::Identity;
 use crate::state::files::descriptor_table::Descriptors;
 use crate::state::files::epoll_set::{Entry, Set};
+use crate::state::files::inherited_files::{self, InheritedFiles};
 use crate::state::files::in_process_file::{FileTimer, InProcessFile};
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::proc_node::{Node, Shown, Target};
-use crate::state::files::watch::Watch;
-use crate::state::limits::{Limits, MAX_DESCRIPTORS};
+use crate::state::limits::Limits;
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::{Area, Map};
 use crate::state::memory::mapped_part::{Fill, Part, read_only};
@@ -31,9 +31,10 @@ use crate::state::process_attributes::ProcessAttributes;
 use crate::state::random::Random;
 use crate::state::signals::dispositions::Action;
 use crate::state::system_v::Attached;
+use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
-use core::cell::{OnceCell, RefCell};
+use core::cell::RefCell;
 use nacre_abi::{ObjectType, Rights};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::keyed;
@@ -91,15 +92,22 @@ impl Given {
         self.kept.get(number as usize / 64).is_some_and(|word| word & 1 << (number % 64) != 0)
     }
 
-    /// Returns a reference, or a copy if it was taken before, since a record may name one twice.
-    fn take(&mut self, number: u64) -> Result<OwnedReference, Errno> {
+    /// Takes a reference, and returns true if it was taken before.
+    fn keep(&mut self, number: u64) -> Result<bool, Errno> {
         if self.kept.is_empty() {
             self.kept = fallible::zeros(self.count.div_ceil(64) as usize)?;
         }
-        if self.is_kept(number) {
+        let word = self.kept.get_mut(number as usize / 64).ok_or(EINVAL)?;
+        let before = *word;
+        *word |= 1 << (number % 64);
+        Ok(before == *word)
+    }
+
+    /// Returns a reference, or a copy if it was taken before, since a record may name one twice.
+    fn take(&mut self, number: u64) -> Result<OwnedReference, Errno> {
+        if self.keep(number)? {
             return OwnedReference::copy_of(self.slot(number), REFERENCE_USE).map_err(|_| ENOMEM);
         }
-        *self.kept.get_mut(number as usize / 64).ok_or(EINVAL)? |= 1 << (number % 64);
         Ok(OwnedReference::adopt(self.slot(number)))
     }
 
@@ -180,21 +188,10 @@ pub fn take_traits(process: &mut Process, data: &Inheritance) {
 }
 
 /// Makes a process what it inherits, but for its memory.
-pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) -> Result<(), Errno> {
+pub fn take_over(process: &mut Process, mut given: Given, data: &mut Inheritance) -> Result<(), Errno> {
     take_traits(process, data);
     process.limits = Limits::of(data.limits);
-    let mut files = Vec::new();
-    for file in &data.files {
-        fallible::push(&mut files, inherited_file(process, file, &mut given)?)?;
-    }
-    process.descriptors = Descriptors::new();
-    for one in &data.descriptors {
-        let file = files.get(one.file as usize).ok_or(EINVAL)?.clone();
-        process.descriptors.replace(one.number, file, one.close_on_exec, MAX_DESCRIPTORS as usize)?;
-    }
-    data.sets.iter().try_for_each(|set| fill_set(set, &files))?;
-    process.current = data.current.and_then(|number| files.get(number as usize).cloned());
-    process.root = data.root.and_then(|number| files.get(number as usize).cloned());
+    take_files(process, &mut given, data)?;
     process.lock_owner = data.lock_owner.map(|number| given.take(number)).transpose()?;
     process.keyed.port = data.keyed.map(|number| given.take(number)).transpose()?;
     process.executing = data.executing.map(|number| given.take(number)).transpose()?;
@@ -221,20 +218,40 @@ pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) ->
     Ok(())
 }
 
+/// Takes over descriptors and directories. A file that a server has is opened when it is first
+/// used.
+fn take_files(process: &mut Process, given: &mut Given, data: &mut Inheritance) -> Result<(), Errno> {
+    let files = InheritedFiles::new(core::mem::take(&mut data.files), given.first)?;
+    for (index, file) in files.files().all() {
+        // A reference that a record names twice is copied, and the file opened at once.
+        if !file.has_server() || file.reference.map_or(Ok(false), |number| given.keep(number))? {
+            files.set(index, inherited_file(process, &file, given)?);
+        }
+    }
+    for one in &data.descriptors {
+        files.count(one.file);
+    }
+    data.sets.iter().try_for_each(|set| fill_set(set, &files))?;
+    process.current = data.current.and_then(|number| files.open(number));
+    process.root = data.root.and_then(|number| files.open(number));
+    files.forget_unnamed();
+    process.descriptors = Descriptors::inherited(&data.descriptors, Box::new(files))?;
+    Ok(())
+}
+
 /// Makes an open file again.
-fn inherited_file(process: &mut Process, file: &File, given: &mut Given) -> Result<Rc<OpenFile>, Errno> {
-    if file.reference.is_some() || file.stream.is_some() {
-        let open = open_file(file, given)?;
-        *open.opened_by.borrow_mut() = (!file.path.is_empty()).then(|| (None, file.path.clone()));
-        return Ok(open);
+fn inherited_file(process: &mut Process, file: &File<'_>, given: &mut Given) -> Result<Rc<OpenFile>, Errno> {
+    if file.has_server() {
+        let reference = file.reference.map(|number| given.take(number)).transpose()?;
+        return inherited_files::with_server(file, reference).map(Rc::new).ok_or(EINVAL);
     }
     let local = |local| Rc::new(OpenFile::new(Kind::Local(RefCell::new(local)), file.mode, file.flags));
-    if let Some(timer) = FileTimer::of_path(&file.path) {
+    if let Some(timer) = FileTimer::of_path(file.path) {
         let open = local(InProcessFile::Timer(timer));
         fallible::push(&mut process.file_timers, Rc::downgrade(&open))?;
         return Ok(open);
     }
-    Ok(match file.path.as_slice() {
+    Ok(match file.path {
         PROCESS => Rc::new(pidfd::open_file(file.position, file.flags)),
         SET => local(InProcessFile::Set(Set::new())),
         SIGNALS => {
@@ -246,14 +263,15 @@ fn inherited_file(process: &mut Process, file: &File, given: &mut Given) -> Resu
 }
 
 /// Puts files into a set again, with what was told of them.
-fn fill_set(set: &fork_record::Set, files: &[Rc<OpenFile>]) -> Result<(), Errno> {
-    let Kind::Local(local) = &files.get(set.file as usize).ok_or(EINVAL)?.kind else { return Err(EINVAL) };
+fn fill_set(set: &fork_record::Set, files: &InheritedFiles) -> Result<(), Errno> {
+    let open = files.open(set.file).ok_or(EINVAL)?;
+    let Kind::Local(local) = &open.kind else { return Err(EINVAL) };
     let InProcessFile::Set(into) = &mut *local.borrow_mut() else { return Err(EINVAL) };
     for member in &set.members {
-        let file = files.get(member.file as usize).ok_or(EINVAL)?;
+        let file = files.open(member.file).ok_or(EINVAL)?;
         let (serial, used) = (into.next_serial(), file.used.get().wrapping_add(member.is_used.into()));
         let fork_record::Member { descriptor, wanted, data, told, changes, .. } = *member;
-        into.add(Entry { descriptor, file: Rc::downgrade(file), wanted, data, told, used, changes, serial, told_in: 0, is_looked_at: false })?;
+        into.add(Entry { descriptor, file: Rc::downgrade(&file), wanted, data, told, used, changes, serial, told_in: 0, is_looked_at: false })?;
     }
     Ok(())
 }
@@ -274,31 +292,13 @@ fn take_thread(process: &mut Process, copy: &Copy) {
 }
 
 /// Something in `/proc` again. What is not there any more is as a folder without names.
-fn shown(process: &mut Process, path: &[u8], file: &File) -> Result<Rc<OpenFile>, Errno> {
+fn shown(process: &mut Process, path: &[u8], file: &File<'_>) -> Result<Rc<OpenFile>, Errno> {
     let node = match proc::tree::in_proc(process, CURRENT, path, false) {
         Some(Ok(Target::Node(node))) => node,
         Some(Ok(Target::Outside(path))) if let Some(number) = proc::terminals::named(&path) => Node::Terminal(number),
         _ => Node::Descriptors(0, false),
     };
     Ok(Rc::new(Shown::open(node, file.position, file.flags)))
-}
-
-fn open_file(file: &File, given: &mut Given) -> Result<Rc<OpenFile>, Errno> {
-    let reference = file.reference.map(|number| given.take(number)).transpose()?;
-    let kind = match (file.stream, reference) {
-        (None, Some(reference)) => Kind::Remote(reference),
-        (Some(number), reference) => {
-            let known = OnceCell::new();
-            if let Some(reference) = reference {
-                let _ = known.set(reference);
-            }
-            Kind::Stream(number, known)
-        }
-        (None, None) => return Err(EINVAL),
-    };
-    let open = OpenFile::new(kind, file.mode & !FOREIGN, file.flags);
-    open.watch.set(Watch { is_foreign: file.mode & FOREIGN != 0, ..Watch::default() });
-    Ok(Rc::new(open))
 }
 
 /// The process is a child that was made by `fork`: it has the segments too. Those that are gone

@@ -23,8 +23,7 @@ const SIGBUS: u64 = 7;
 
 /// The open file of this number, if the program has it still.
 fn file_of(process: &Process, number: u64) -> Option<UserFaultFile> {
-    let descriptors = &process.descriptors;
-    descriptors.open().filter_map(|one| descriptors.look(one)?.faults()).find(|file| file.number == number)
+    process.descriptors.used().filter_map(|(_, file)| file.faults()).find(|file| file.number == number)
 }
 
 /// Outcome for a thread that lacks a page.

@@ -11,6 +11,7 @@ use crate::process::Process;
 use crate::state::files::in_process_file::{FileTimer, InProcessFile};
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::proc_node::Node;
+use alloc::vec::Vec;
 use core::cell::RefCell;
 
 /// Bytes of a `signalfd_siginfo`.
@@ -130,11 +131,11 @@ pub fn fire_file_timers(process: &mut Process, now: u64) -> Option<u64> {
 /// Counters of other processes' descriptors must be where those find them too: a server keeps them
 /// from now on.
 pub fn move_counters(process: &mut Process) {
-    let mut next = 0;
-    while let Some(number) = process.descriptors.open_from(next) {
-        next = number + 1;
-        let Ok(file) = process.descriptors.get(number) else { continue };
-        if !file.is_remote() && move_counter(process, &file).is_some() {
+    // What was inherited and is not used yet is no counter of the process's own.
+    let is_own = |file: &OpenFile| matches!(&file.kind, Kind::Local(_)) && !file.is_remote();
+    let own: Vec<u64> = process.descriptors.used().filter(|(_, file)| is_own(file)).map(|(number, _)| number).collect();
+    for number in own {
+        if process.descriptors.get(number).is_ok_and(|file| move_counter(process, &file).is_some()) {
             process.pipe_changed();
         }
     }

@@ -1,16 +1,29 @@
 //! The table of descriptors, and the open files behind them. `dup` makes two descriptors of one
-//! open file, so an open file is shared.
+//! open file, so an open file is shared. A descriptor that was inherited waits for its file until
+//! it is used.
 
-use crate::abi::errno::{EBADF, EMFILE, Errno};
+use crate::abi::errno::{EBADF, EINVAL, EMFILE, Errno};
 use crate::abi::file_flags::O_RDWR;
+use crate::abi::fork_record::Descriptor;
 use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::limits::MAX_DESCRIPTORS;
+use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
+/// Files for which descriptors wait.
+pub trait Waiting<F> {
+    /// Returns the file of this index for one of the descriptors that wait for it.
+    fn take(&self, index: u32) -> Option<Rc<F>>;
+}
+
 /// One descriptor.
 struct Slot<F> {
-    file: Rc<F>,
+    /// Absent while the descriptor waits.
+    file: OnceCell<Rc<F>>,
+    /// Index of the file that a waiting descriptor gets.
+    index: u32,
     close_on_exec: bool,
 }
 
@@ -19,6 +32,8 @@ pub struct Descriptors<F = OpenFile> {
     slots: Vec<Option<Slot<F>>>,
     /// Below this one there is no free one.
     taken: usize,
+    /// Files of the descriptors that wait.
+    waiting: Option<Box<dyn Waiting<F>>>,
 }
 
 impl Descriptors {
@@ -36,7 +51,7 @@ impl Descriptors {
 impl<F> Descriptors<F> {
     /// An empty table.
     pub const fn new() -> Descriptors<F> {
-        Descriptors { slots: Vec::new(), taken: 0 }
+        Descriptors { slots: Vec::new(), taken: 0, waiting: None }
     }
 
     /// The entry of a descriptor, of which only 32 bits count.
@@ -44,14 +59,47 @@ impl<F> Descriptors<F> {
         self.slots.get(descriptor as u32 as usize).and_then(Option::as_ref).ok_or(EBADF)
     }
 
+    /// Makes the table of a process that inherits descriptors: each waits for its file.
+    pub fn inherited(all: &[Descriptor], files: Box<dyn Waiting<F>>) -> Result<Descriptors<F>, Errno> {
+        let mut descriptors = Descriptors { slots: Vec::new(), taken: 0, waiting: Some(files) };
+        for one in all {
+            let index = usize::try_from(one.number).ok().filter(|_| one.number < MAX_DESCRIPTORS).ok_or(EINVAL)?;
+            let slot = Slot { file: OnceCell::new(), index: one.file as u32, close_on_exec: one.close_on_exec };
+            *descriptors.place(index)? = Some(slot);
+        }
+        Ok(descriptors)
+    }
+
+    /// The open file of a slot.
+    fn file<'a>(&'a self, slot: &'a Slot<F>) -> Result<&'a Rc<F>, Errno> {
+        match slot.file.get() {
+            Some(file) => Ok(file),
+            None => {
+                let file = self.taken_out(slot.index)?;
+                Ok(slot.file.get_or_init(|| file))
+            }
+        }
+    }
+
+    /// Takes the file of a descriptor that waits.
+    #[cold]
+    fn taken_out(&self, index: u32) -> Result<Rc<F>, Errno> {
+        self.waiting.as_ref().and_then(|files| files.take(index)).ok_or(EBADF)
+    }
+
     /// The open file behind a descriptor.
     pub fn get(&self, descriptor: u64) -> Result<Rc<F>, Errno> {
-        self.slot(descriptor).map(|slot| slot.file.clone())
+        self.slot(descriptor).and_then(|slot| self.file(slot)).cloned()
     }
 
     /// Returns the file of a descriptor, for reading only.
     pub fn look(&self, descriptor: u64) -> Option<&F> {
-        self.slot(descriptor).ok().map(|slot| &*slot.file)
+        self.slot(descriptor).and_then(|slot| self.file(slot)).ok().map(|file| &**file)
+    }
+
+    /// Returns the files that do not wait, for reading only, with their descriptors.
+    pub fn used(&self) -> impl Iterator<Item = (u64, &F)> {
+        self.slots.iter().zip(0..).filter_map(|(slot, number)| Some((number, &**slot.as_ref()?.file.get()?)))
     }
 
     /// Returns true if `execve` closes the descriptor.
@@ -107,12 +155,24 @@ impl<F> Descriptors<F> {
     }
 
     fn put(&mut self, index: usize, file: Rc<F>, close_on_exec: bool) -> Result<(), Errno> {
+        let slot = Slot { file: OnceCell::from(file), index: 0, close_on_exec };
+        let before = self.place(index)?.replace(slot);
+        drop(before.map(|slot| self.into_file(slot)));
+        Ok(())
+    }
+
+    /// Returns the place of a descriptor in the table.
+    fn place(&mut self, index: usize) -> Result<&mut Option<Slot<F>>, Errno> {
         if index >= self.slots.len() {
             self.slots.try_reserve(index + 1 - self.slots.len()).map_err(|_| EMFILE)?;
             self.slots.resize_with(index + 1, || None);
         }
-        self.slots[index] = Some(Slot { file, close_on_exec });
-        Ok(())
+        self.slots.get_mut(index).ok_or(EMFILE)
+    }
+
+    /// Returns the file of a slot that has left the table.
+    fn into_file(&self, slot: Slot<F>) -> Result<Rc<F>, Errno> {
+        slot.file.into_inner().map_or_else(|| self.taken_out(slot.index), Ok)
     }
 
     /// Closes a descriptor; the file that was open.
@@ -120,7 +180,7 @@ impl<F> Descriptors<F> {
         let index = descriptor as u32 as usize;
         let slot = self.slots.get_mut(index).and_then(Option::take).ok_or(EBADF)?;
         self.taken = self.taken.min(index);
-        Ok(slot.file)
+        self.into_file(slot)
     }
 
     /// Returns the lowest open descriptor that is not below `first`.
@@ -139,6 +199,33 @@ impl<F> Descriptors<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::cell::RefCell;
+
+    /// Files of which this many descriptors wait; a file is its index.
+    struct Counted(Rc<RefCell<[u32; 2]>>);
+
+    impl Waiting<u64> for Counted {
+        fn take(&self, index: u32) -> Option<Rc<u64>> {
+            *self.0.borrow_mut().get_mut(index as usize)? -= 1;
+            Some(Rc::new(index.into()))
+        }
+    }
+
+    #[test]
+    fn a_descriptor_waits_for_its_file_until_it_is_used() {
+        let one = |number, file| Descriptor { number, file, close_on_exec: number == 4 };
+        let left = Rc::new(RefCell::new([2, 2]));
+        let mut table = Descriptors::<u64>::inherited(&[one(0, 0), one(2, 1), one(4, 1), one(5, 0)], Box::new(Counted(left.clone()))).unwrap();
+        assert_eq!(table.open().collect::<Vec<_>>(), [0, 2, 4, 5]);
+        assert_eq!((table.close_on_exec(4), table.used().count()), (Ok(true), 0));
+        assert!(Rc::ptr_eq(&table.get(2).unwrap(), &table.get(2).unwrap()));
+        assert_eq!((*left.borrow(), table.used().collect::<Vec<_>>()), ([2, 1], Vec::from([(2, &1)])));
+        assert_eq!(table.close(4).as_deref(), Ok(&1));
+        table.replace(5, Rc::new(7), false, 8).unwrap();
+        assert_eq!((*left.borrow(), table.look(5)), ([1, 0], Some(&7)));
+        assert_eq!(table.insert(Rc::new(8), 0, false, 8), Ok(1));
+        assert!(Descriptors::<u64>::inherited(&[one(MAX_DESCRIPTORS, 0)], Box::new(Counted(left))).is_err());
+    }
 
     #[test]
     fn the_lowest_free_descriptor_is_taken() {
