@@ -276,6 +276,18 @@ impl<'a> Reader<'a> {
     }
 }
 
+impl Descriptor {
+    fn to_word(self) -> u64 {
+        self.number << 1 | self.file << 32 | u64::from(self.close_on_exec)
+    }
+
+    /// Reads a descriptor of one of `files` files.
+    fn of_word(word: u64, files: u64) -> Option<Descriptor> {
+        let (number, file) = ((word & 0xffff_ffff) >> 1, word >> 32);
+        (number < MOST && file < files).then_some(Descriptor { number, file, close_on_exec: word & 1 != 0 })
+    }
+}
+
 impl Set {
     fn write(&self, to: &mut Writer) {
         to.word(self.file);
@@ -355,7 +367,7 @@ impl Inheritance {
         to.list(&self.groups, |to, group| to.word(*group));
         to.list(&self.pending, |to, signal| to.words(signal));
         self.files.write(&mut to);
-        to.list(&self.descriptors, |to, one| to.words(&[one.number, one.file, one.close_on_exec.into()]));
+        to.list(&self.descriptors, |to, one| to.word(one.to_word()));
         to.list(&self.sets, |to, set| set.write(to));
         to.option(self.current);
         to.option(self.root);
@@ -390,7 +402,7 @@ impl Inheritance {
         new.pending = from.list(Reader::words)?;
         new.files = Files::read(from)?;
         let files = new.files.count();
-        new.descriptors = from.list(|from| Some(Descriptor { number: from.below(MOST)?, file: from.below(files)?, close_on_exec: from.truth()? }))?;
+        new.descriptors = from.list(|from| Descriptor::of_word(from.word()?, files))?;
         new.sets = from.list(|from| Set::read(from, files))?;
         new.current = from.option(files)?;
         new.root = from.option(files)?;

@@ -118,11 +118,17 @@ impl ForkState {
             Kind::Stream(number, reference) => (Some(*number), reference.get()),
             _ => (None, file.moved.get()),
         };
-        let [reference] = self.references_of([reference.map(OwnedReference::handle)])?;
-        let path = if stream.is_none() && reference.is_none() { made_here(file) } else { Some((opened_by(file)?, 0)) };
-        let Some((path, position)) = path else { return Ok(None) };
-        let mode = file.mode.get() | if file.watch.get().is_foreign { FOREIGN } else { 0 };
-        let number = self.data.files.add(&File { stream, reference, mode, flags: file.flags.get(), path: &path, position })?;
+        let reference = reference.map(|reference| self.reference(reference.handle())).transpose()?;
+        let (mode, flags) = (file.mode.get() | if file.watch.get().is_foreign { FOREIGN } else { 0 }, file.flags.get());
+        let number = if stream.is_some() || reference.is_some() {
+            let known = file.opened_by.borrow();
+            // The path that it was opened by, if it says all.
+            let path = known.as_ref().filter(|(base, path)| base.is_none() && path.len() < 4096).map_or(&[][..], |(_, path)| path);
+            self.data.files.add(&File { stream, reference, mode, flags, path, position: 0 })?
+        } else {
+            let Some((path, position)) = made_here(file) else { return Ok(None) };
+            self.data.files.add(&File { stream, reference, mode, flags, path: &path, position })?
+        };
         if is_set(file) {
             fallible::push(&mut self.sets, (number, file.clone()))?;
         }
@@ -133,16 +139,11 @@ impl ForkState {
     /// Adds the open files; those that `execve` closes only for a fork.
     pub fn add_files(&mut self, process: &mut Process, forks: bool) -> Result<(), Errno> {
         in_process_io::move_counters(process);
-        let mut next = 0;
-        while let Some(number) = process.descriptors.open_from(next) {
-            next = number + 1;
-            let (Ok(file), Ok(close_on_exec)) = (process.descriptors.get(number), process.descriptors.close_on_exec(number)) else {
-                continue;
-            };
+        for (number, file, close_on_exec) in process.descriptors.all() {
             if close_on_exec && !forks {
                 continue;
             }
-            if let Some(file) = self.file(&file)? {
+            if let Some(file) = self.file(file)? {
                 fallible::push(&mut self.data.descriptors, Descriptor { number, file, close_on_exec })?;
             }
         }
@@ -314,13 +315,6 @@ fn member(entry: &Entry, file: &OpenFile, serial: u64) -> Option<Member> {
     let (known, number) = file.inherited_as.get();
     let Entry { descriptor, wanted, data, told, changes, .. } = *entry;
     (known == serial).then(|| Member { descriptor, file: number, wanted, data, told, changes, is_used: file.used.get() != entry.used })
-}
-
-/// The path that a file was opened by, if it says all.
-fn opened_by(file: &OpenFile) -> Result<Vec<u8>, Errno> {
-    let known = file.opened_by.borrow();
-    let path = known.as_ref().filter(|(base, path)| base.is_none() && path.len() < 4096).map_or(&[][..], |(_, path)| path);
-    Ok(fallible::collect(path.iter().copied())?)
 }
 
 /// Signals whose dispositions are not the default.

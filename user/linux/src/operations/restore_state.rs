@@ -222,9 +222,10 @@ pub fn take_over(process: &mut Process, mut given: Given, data: &mut Inheritance
 /// used.
 fn take_files(process: &mut Process, given: &mut Given, data: &mut Inheritance) -> Result<(), Errno> {
     let files = InheritedFiles::new(core::mem::take(&mut data.files), given.first)?;
-    for (index, file) in files.files().all() {
+    for ((has_server, reference), index) in files.files().servers().zip(0..) {
         // A reference that a record names twice is copied, and the file opened at once.
-        if !file.has_server() || file.reference.map_or(Ok(false), |number| given.keep(number))? {
+        if !has_server || reference.map_or(Ok(false), |number| given.keep(number))? {
+            let file = files.files().get(index).ok_or(EINVAL)?;
             files.set(index, inherited_file(process, &file, given)?);
         }
     }

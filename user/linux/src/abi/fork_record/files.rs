@@ -70,9 +70,9 @@ impl Files {
         Some(File { stream: stream.checked_sub(1), reference: reference.checked_sub(1), mode: modes as u32, flags: (modes >> 32) as u32, path, position })
     }
 
-    /// Returns all files with their indexes.
-    pub fn all(&self) -> impl Iterator<Item = (u64, File<'_>)> {
-        (0..self.count()).filter_map(|index| Some((index, self.get(index)?)))
+    /// Returns for each file whether it has a server, and the number of its reference.
+    pub fn servers(&self) -> impl Iterator<Item = (bool, Option<u64>)> {
+        self.entries.iter().map(|[stream, reference, ..]| (stream | reference != 0, reference.checked_sub(1)))
     }
 
     pub(super) fn write(&self, to: &mut Writer) {

@@ -62,10 +62,14 @@ impl<F> Descriptors<F> {
     /// Makes the table of a process that inherits descriptors: each waits for its file.
     pub fn inherited(all: &[Descriptor], files: Box<dyn Waiting<F>>) -> Result<Descriptors<F>, Errno> {
         let mut descriptors = Descriptors { slots: Vec::new(), taken: 0, waiting: Some(files) };
+        let end = all.iter().map(|one| one.number + 1).max().unwrap_or(0);
+        if end > MAX_DESCRIPTORS {
+            return Err(EINVAL);
+        }
+        descriptors.make_room(end as usize)?;
         for one in all {
-            let index = usize::try_from(one.number).ok().filter(|_| one.number < MAX_DESCRIPTORS).ok_or(EINVAL)?;
             let slot = Slot { file: OnceCell::new(), index: one.file as u32, close_on_exec: one.close_on_exec };
-            *descriptors.place(index)? = Some(slot);
+            *descriptors.slots.get_mut(one.number as usize).ok_or(EINVAL)? = Some(slot);
         }
         Ok(descriptors)
     }
@@ -95,6 +99,13 @@ impl<F> Descriptors<F> {
     /// Returns the file of a descriptor, for reading only.
     pub fn look(&self, descriptor: u64) -> Option<&F> {
         self.slot(descriptor).and_then(|slot| self.file(slot)).ok().map(|file| &**file)
+    }
+
+    /// Returns all open descriptors in ascending order: number, file, and whether `execve` closes
+    /// it.
+    pub fn all(&self) -> impl Iterator<Item = (u64, &Rc<F>, bool)> {
+        let file = |slot| self.file(slot).ok();
+        self.slots.iter().zip(0..).filter_map(move |(slot, number)| slot.as_ref().and_then(|slot| Some((number, file(slot)?, slot.close_on_exec))))
     }
 
     /// Returns the files that do not wait, for reading only, with their descriptors.
@@ -156,18 +167,19 @@ impl<F> Descriptors<F> {
 
     fn put(&mut self, index: usize, file: Rc<F>, close_on_exec: bool) -> Result<(), Errno> {
         let slot = Slot { file: OnceCell::from(file), index: 0, close_on_exec };
-        let before = self.place(index)?.replace(slot);
+        self.make_room(index + 1)?;
+        let before = self.slots[index].replace(slot);
         drop(before.map(|slot| self.into_file(slot)));
         Ok(())
     }
 
-    /// Returns the place of a descriptor in the table.
-    fn place(&mut self, index: usize) -> Result<&mut Option<Slot<F>>, Errno> {
-        if index >= self.slots.len() {
-            self.slots.try_reserve(index + 1 - self.slots.len()).map_err(|_| EMFILE)?;
-            self.slots.resize_with(index + 1, || None);
+    /// Makes the table at least so long.
+    fn make_room(&mut self, size: usize) -> Result<(), Errno> {
+        if size > self.slots.len() {
+            self.slots.try_reserve(size - self.slots.len()).map_err(|_| EMFILE)?;
+            self.slots.resize_with(size, || None);
         }
-        self.slots.get_mut(index).ok_or(EMFILE)
+        Ok(())
     }
 
     /// Returns the file of a slot that has left the table.
