@@ -19,8 +19,8 @@ pub struct InheritedFiles {
     files: Files,
     /// Address of the first reference that came with the record.
     first: u64,
-    /// For each file: the number of descriptors that have not been used, and the open file, if it
-    /// was made and such descriptors are left.
+    /// Number of descriptors of each file that have not been used, and the open file, if it was
+    /// made and such descriptors are left.
     entries: Vec<(Cell<u32>, RefCell<Option<Rc<OpenFile>>>)>,
 }
 
