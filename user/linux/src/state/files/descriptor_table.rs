@@ -96,9 +96,9 @@ impl<F> Descriptors<F> {
         self.slot(descriptor).and_then(|slot| self.file(slot)).cloned()
     }
 
-    /// Returns the file of a descriptor, for reading only.
+    /// Returns the file of a descriptor that does not wait, for reading only.
     pub fn look(&self, descriptor: u64) -> Option<&F> {
-        self.slot(descriptor).and_then(|slot| self.file(slot)).ok().map(|file| &**file)
+        self.slot(descriptor).ok()?.file.get().map(|file| &**file)
     }
 
     /// Returns all open descriptors in ascending order: number, file, and whether `execve` closes
