@@ -156,6 +156,17 @@ static uint64_t requests(void)
     return (__rdtsc() - begun) / (count * REQUESTS);
 }
 
+static void prepare_processes(void)
+{
+    for (size_t number = 0; number < count; number++) {
+        pid_t idle = fork();
+        need(idle >= 0, "fork");
+        if (idle == 0)
+            sleep_for_ever(NULL);
+    }
+    usleep(100000);
+}
+
 static void prepare_descriptors(void)
 {
     struct rlimit limit = {count + 64, count + 64};
@@ -360,6 +371,7 @@ static const struct operation {
     {"fork_mappings", prepare_mappings, fork_and_wait, NULL},
     {"map_fixed", prepare_mappings, map_fixed, NULL},
     {"fork_threads", prepare_threads, fork_and_wait, NULL},
+    {"fork_processes", prepare_processes, fork_and_wait, NULL},
     {"threads", NULL, threads, NULL},
     {"requests", NULL, NULL, requests},
     {"fork_descriptors", prepare_descriptors, fork_and_wait, NULL},

@@ -26,12 +26,13 @@ const GUARDED: &str = "open_guarded";
 const GUARD: [&str; 6] = ["guard", "--allow", "*", "--deny", "file.write /nonexistent/**", "process"];
 
 /// Rows: the word that `scale.c` knows, a name for people, and the numbers.
-const ROWS: [(&str, &str, [u64; 4]); 24] = [
+const ROWS: [(&str, &str, [u64; 4]); 25] = [
     ("map_unmap", "N MiB mapped and unmapped", NUMBERS),
     ("touch", "N pages touched for the first time", NUMBERS),
     ("fork_mappings", "fork, exit, wait with N mappings", NUMBERS),
     ("map_fixed", "one MAP_FIXED among N mappings", NUMBERS),
     ("fork_threads", "fork, exit, wait with N threads", FEW),
+    ("fork_processes", "fork, exit, wait with N processes", FEW),
     ("threads", "N threads made, then joined", FEW),
     ("requests", "stat by N threads at once, each", FEW),
     ("fork_descriptors", "fork, exit, wait with N descriptors", NUMBERS),

@@ -197,6 +197,8 @@ pub struct World {
     /// Threads beside the first of each process.
     threads: usize,
     last_number: u64,
+    /// First number behind `last_number` that may be in use.
+    used_next: u64,
     last_domain: u64,
     /// Number of the bound that was made last.
     last_bound: u64,
@@ -214,6 +216,7 @@ impl World {
             limits,
             threads: 0,
             last_number: FIRST,
+            used_next: 0,
             last_domain: 0,
             last_bound: 0,
         };
@@ -243,18 +246,32 @@ impl World {
         self.process_mut(pid).ok().filter(|process| !process.has_ended()).ok_or(Errno::ESRCH)
     }
 
-    fn is_used(&self, number: u64) -> bool {
-        let uses =
-            |(pid, process): (&u64, &Process)| *pid == number || process.group == number || process.session == number || process.threads.contains(&number);
-        self.processes.iter().any(uses)
-    }
-
     /// A number that means nothing now, and did not for as long as possible.
     fn fresh_number(&mut self) -> Result<u64, Errno> {
-        for _ in 0..HIGHEST {
-            self.last_number = if self.last_number >= HIGHEST { LOWEST_AGAIN } else { self.last_number + 1 };
-            if !self.is_used(self.last_number) {
-                return Ok(self.last_number);
+        if self.last_number + 1 >= self.used_next {
+            self.find_free_numbers()?;
+        }
+        self.last_number += 1;
+        Ok(self.last_number)
+    }
+
+    /// Finds the next numbers that nobody uses, from the last one on and then from the start. None
+    /// of them comes into use but by `fresh_number`: groups and sessions have the numbers of
+    /// processes.
+    fn find_free_numbers(&mut self) -> Result<(), Errno> {
+        for start in [self.last_number + 1, LOWEST_AGAIN] {
+            let of = |(pid, process): (&u64, &Process)| [*pid, process.group, process.session];
+            let threads = self.processes.values().flat_map(|process| process.threads.range(start..).copied());
+            let mut used: Vec<u64> = self.processes.iter().flat_map(of).chain(threads).filter(|number| *number >= start).collect();
+            used.push(HIGHEST + 1);
+            used.sort_unstable();
+            let mut free = start;
+            for number in used {
+                if number > free {
+                    (self.last_number, self.used_next) = (free - 1, number);
+                    return Ok(());
+                }
+                free = number + 1;
             }
         }
         Err(Errno::EAGAIN)

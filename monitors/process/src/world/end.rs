@@ -110,8 +110,13 @@ impl World {
             self.end_served(pid);
         }
         let children: Vec<u64> = self.children(pid);
+        // What a group becomes matters to members that are stopped, or that a signal to a child may
+        // stop.
+        let may_be_stopped = !children.is_empty() || self.processes.values().any(|process| process.stopped.is_some());
         let mut groups: BTreeSet<u64> = children.iter().filter_map(|child| self.process(*child).ok().map(|child| child.group)).collect();
-        groups.insert(group);
+        if may_be_stopped {
+            groups.insert(group);
+        }
         // As they were while it lived: it is no member of any any more, but still a parent.
         let was_orphaned: Vec<bool> = groups.iter().map(|group| self.is_orphaned_but_for(*group, Some(pid))).collect();
         if session == pid {

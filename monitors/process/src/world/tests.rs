@@ -361,6 +361,34 @@ fn a_maker_has_few_reservations() {
     assert!(world.create(FIRST, 17).is_ok());
 }
 
+/// Makes and ends a thread; its number.
+fn use_number(world: &mut World) -> u64 {
+    let thread = world.thread_create(FIRST).unwrap();
+    world.thread_end(FIRST, thread).unwrap();
+    thread
+}
+
+#[test]
+fn numbers_come_again_when_all_others_had_their_turn() {
+    let mut world = World::new(Limits { processes: 16_000, threads: 16_000 }, None);
+    world.begin(FIRST, 0, 0).unwrap();
+    let (early, later) = (child(&mut world, FIRST, true), child(&mut world, FIRST, true));
+    world.group_set(FIRST, early, 0).unwrap();
+    world.group_set(FIRST, later, early).unwrap();
+    world.exit(early, 0);
+    assert_eq!(found(&mut world, FIRST, early as i64, WEXITED), Some((early, 0)));
+    let mut numbers: Vec<u64> = (later..HIGHEST).map(|_| use_number(&mut world)).collect();
+    assert!(numbers.is_sorted() && numbers[0] == later + 1 && numbers.pop() == Some(HIGHEST));
+    let kept: Vec<u64> = (0..3).map(|_| world.thread_create(FIRST).unwrap()).collect();
+    assert_eq!(kept, [LOWEST_AGAIN, LOWEST_AGAIN + 1, LOWEST_AGAIN + 2]);
+    // Once around: numbers in use are left out, a group's too.
+    world.last_number = HIGHEST;
+    world.used_next = 0;
+    assert_eq!(world.thread_create(FIRST), Ok(LOWEST_AGAIN + 3));
+    (world.last_number, world.used_next) = (early - 2, 0);
+    assert_eq!(world.thread_create(FIRST), Ok(later + 1), "{early} is a group's, and {later} a process's");
+}
+
 #[test]
 fn a_chain_of_deaths_takes_no_stack() {
     let mut world = World::new(Limits { processes: 16_000, threads: 16_000 }, None);

@@ -38,7 +38,9 @@ impl World {
                 }
         };
         let mut there_is = false;
-        for (pid, child) in self.processes.iter().filter(|(pid, child)| child.parent == parent && is_meant(**pid, child)) {
+        // One that is named is looked up.
+        let named = if which > 0 { which as u64..=which as u64 } else { 0..=u64::MAX };
+        for (pid, child) in self.processes.range(named).filter(|(pid, child)| child.parent == parent && is_meant(**pid, child)) {
             // Of one that has ended nothing else will be told.
             there_is |= !child.has_ended() || options & WEXITED != 0;
             if let Some(change) = child.change(options) {
