@@ -2,5 +2,6 @@
 
 pub mod address;
 pub mod receive;
+pub mod rounds;
 pub mod send;
 pub mod wire;

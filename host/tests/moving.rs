@@ -109,7 +109,7 @@ fn numbers_go_on(name: &str, address: Option<&str>, script: &str) {
     let moved = move_to(&name, &at);
     assert!(moved.status.success(), "{}", text(&moved.stderr));
     let told = text(&moved.stdout);
-    assert!(told.contains(&format!("{name}: moved to {at}, ")) && told.contains(" KiB, paused for ") && told.ends_with(" ms\n"), "{told}");
+    assert!(told.contains(&format!("{name}: moved to {at}, ")) && told.contains(" rounds, paused for ") && told.ends_with(" ms\n"), "{told}");
     let (status, before) = source.rest();
     assert_eq!(status, Some(0), "{before}");
     let output = nacre().args(["exec", &format!("{name}-there"), "touch", "/tmp/go"]).output().unwrap();
@@ -139,8 +139,8 @@ fn what_is_no_environment_is_refused_and_the_next_one_taken() {
     let (target, at, mut said) = Running::receive(&folder, &folder.socket(), &format!("{name}-there"));
     for (bytes, answer, reason) in [
         (&b"GET / HTTP/1.1\r\n\r\n"[..], "refused the other side says what makes no sense in a move\n", "makes no sense"),
-        (b"nacre-move 1\npart 5\nabc", "nacre-move 1\nrefused the connection has broken\n", "has broken"),
-        (b"nacre-move 1\npart 5\nhelloend\n", "nacre-move 1\nrefused ", "refused: "),
+        (b"nacre-move 2\npart 5\nabc", "nacre-move 2\nrefused the connection has broken\n", "has broken"),
+        (b"nacre-move 2\npart 5\nhelloend\n", "nacre-move 2\nrefused ", "refused: "),
     ] {
         let mut stream = UnixStream::connect(&at).unwrap();
         stream.write_all(bytes).unwrap();
@@ -171,7 +171,7 @@ fn it_goes_on_where_it_was_if_the_receiver_does_not_take_it() {
         moving.args(["move", &name, "--to"]).arg(folder.0.join("stranger")).stdout(Stdio::null()).stderr(Stdio::piped());
         let moving = moving.spawn().unwrap();
         let (mut stream, _) = stranger.accept().unwrap();
-        stream.write_all(b"nacre-move 1\n").unwrap();
+        stream.write_all(b"nacre-move 2\n").unwrap();
         stream.read_exact(&mut [0; 20_000]).unwrap();
         stream.write_all(last).unwrap();
         drop(stream);
@@ -195,14 +195,14 @@ fn the_image_is_kept_if_the_sender_does_not_say_that_it_has_ended() {
     assert_eq!(source.rest(), (Some(0), String::new()));
     let (mut target, at, mut said) = Running::receive(&folder, ":0", &format!("{name}-there"));
     let mut stream = TcpStream::connect(&at).unwrap();
-    stream.write_all(b"nacre-move 1\n").unwrap();
+    stream.write_all(b"nacre-move 2\n").unwrap();
     for part in std::fs::read(&image).unwrap().chunks(10_000) {
         stream.write_all(format!("part {}\n", part.len()).as_bytes()).unwrap();
         stream.write_all(part).unwrap();
     }
     stream.write_all(b"end\n").unwrap();
     let mut lines = BufReader::new(stream).lines().map(Result::unwrap).filter(|line| line != "wait");
-    assert_eq!((lines.next().as_deref(), lines.next().as_deref()), (Some("nacre-move 1"), Some("ready")));
+    assert_eq!((lines.next().as_deref(), lines.next().as_deref()), (Some("nacre-move 2"), Some("ready")));
     drop(lines);
     let mut told = String::new();
     said.read_to_string(&mut told).unwrap();

@@ -28,12 +28,12 @@ pub fn records(bytes: &[u8]) {
 pub fn moves(bytes: &[u8]) {
     const LIMIT: u64 = 100;
     let (mut from, mut total) = (bytes, 0);
-    let taken = moving_wire::take_image(&mut from, LIMIT, |part| {
+    let taken = moving_wire::take_round(&mut from, LIMIT, |part| {
         total += part.len() as u64;
         Ok(())
     });
     assert!(total <= LIMIT, "more is taken than is allowed");
-    assert!(taken.map_or(true, |size| size == total), "the size is that of what was taken");
+    assert!(taken.map_or(true, |(size, _)| size == total), "the size is that of what was taken");
     for line in bytes.split(|byte| *byte == b'\n') {
         if let Some(message) = moving_wire::Message::parse(line) {
             let again = message.line();

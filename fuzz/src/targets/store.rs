@@ -5,7 +5,7 @@ use nacre_dataspaces::generations::{Blocks, Failed, Generations};
 use nacre_dataspaces::store::{Lasting, Saved, Store};
 use nacre_dataspaces::{PAGE, Page};
 use nacre_snapshot::check::check_facts;
-use nacre_snapshot::image::{Facts, Fault, Reader, Writer, decode};
+use nacre_snapshot::image::{Facts, Fault, Hash, Reader, Writer, decode};
 use nacre_snapshot::Place;
 
 /// Blocks of the file.
@@ -76,13 +76,14 @@ pub fn generations(bytes: &[u8]) {
 }
 
 /// Reads an image to its end: the number of its pages.
-fn read_image(mut bytes: &[u8]) -> Result<usize, Fault> {
-    let mut reader = Reader::new(|into: &mut [u8]| {
+fn read_image(mut bytes: &[u8], before: Option<&Hash>) -> Result<usize, Fault> {
+    let source = |into: &mut [u8]| {
         let (now, rest) = bytes.split_at_checked(into.len()).ok_or(Fault::Truncated)?;
         into.copy_from_slice(now);
         bytes = rest;
         Ok(())
-    })?;
+    };
+    let mut reader = if let Some(before) = before { Reader::round(source, before)? } else { Reader::new(source)? };
     let mut count = 0;
     while let Some((distances, _)) = reader.pages()? {
         count += distances.len();
@@ -90,11 +91,11 @@ fn read_image(mut bytes: &[u8]) -> Result<usize, Fault> {
     Ok(count)
 }
 
-/// Reads any bytes as an image, and as the facts of one. What passes the check belongs to spaces of
+/// Reads any bytes as an image, as a round, and as the facts of one. What passes the check belongs to spaces of
 /// the environment and leads to things outside that there are; an image with it is read as it was
 /// written, and refused when a byte of it was altered or its end is missing.
 pub fn images(bytes: &[u8]) {
-    let _ = read_image(bytes);
+    let _ = (read_image(bytes, None), read_image(bytes, Some(&Hash::default())));
     let mut facts = decode(bytes).unwrap_or_default();
     if check_facts(&mut facts).is_err() {
         facts = Facts::default();
@@ -108,14 +109,23 @@ pub fn images(bytes: &[u8]) {
         });
     }
     facts.pages = 1;
-    let mut image = Vec::new();
-    let mut writer = Writer::new(|part: &[u8]| { image.extend_from_slice(part); Ok(()) }, &facts).expect("there is room");
-    writer.pages(&[0], &[1; PAGE]).expect("there is room");
-    writer.end().expect("there is room");
-    assert_eq!(read_image(&image), Ok(1));
     let mut bytes = Bytes(bytes);
-    let at = bytes.word() as usize % image.len();
-    assert!(read_image(&image[..at]).is_err());
-    image[at] ^= 1 << (bytes.byte() % 8);
-    assert!(read_image(&image).is_err());
+    let (mut image, mut round) = (Vec::new(), Vec::new());
+    let hash = written(Writer::new(|part: &[u8]| { image.extend_from_slice(part); Ok(()) }, &facts));
+    written(Writer::round(|part: &[u8]| { round.extend_from_slice(part); Ok(()) }, &facts, &hash));
+    assert_eq!(read_image(&round, Some(&Hash::default())), Err(Fault::Order));
+    for (mut image, before) in [(image, None), (round, Some(&hash))] {
+        assert_eq!(read_image(&image, before), Ok(1));
+        let at = bytes.word() as usize % image.len();
+        assert!(read_image(&image[..at], before).is_err());
+        image[at] ^= 1 << (bytes.byte() % 8);
+        assert!(read_image(&image, before).is_err());
+    }
+}
+
+/// Writes a page and the end: the hash of all.
+fn written<S: FnMut(&[u8]) -> Result<(), Fault>>(writer: Result<Writer<S>, Fault>) -> Hash {
+    let mut writer = writer.expect("there is room");
+    writer.pages(&[0], &[1; PAGE]).expect("there is room");
+    writer.end().expect("there is room")
 }

@@ -21,11 +21,6 @@ pub fn image_info(arguments: &ImageInfoArguments) -> Outcome<i32> {
     Ok(0)
 }
 
-/// Reads the image in a file to its end: the first fault of one that is not whole.
-pub fn check(path: &Path) -> Result<(), Fault> {
-    File::open(path).map_err(|_| Fault::File).and_then(read_file).map(|_| ())
-}
-
 fn read_file(file: File) -> Result<Facts, Fault> {
     let mut file = BufReader::new(file);
     read(|into| file.read_exact(into).map_err(|error| if error.kind() == ErrorKind::UnexpectedEof { Fault::Truncated } else { Fault::File }))

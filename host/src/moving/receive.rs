@@ -12,12 +12,13 @@ use nacre_proto::Errno;
 use nacre_proto::flags::{COMMAND_LIST, COMMAND_RELEASE};
 
 use super::address::{Address, Door, Link};
-use super::wire::{Broken, Message, expect, take_image};
+use super::rounds::Rounds;
+use super::wire::{Broken, Message, expect, take_round};
 use crate::builds;
 use crate::cli::ReceiveArguments;
 use crate::control::client::{Collected, ask};
 use crate::control::desk::END;
-use crate::control::{image, names};
+use crate::control::names;
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::run;
 use crate::scratch::Folder;
@@ -76,15 +77,26 @@ fn wait(door: &Door, path: &Path, limit: u64) -> Outcome<Link> {
     }
 }
 
-/// Takes an image, and checks it. An error says what is wrong.
+/// Takes all rounds, checks them, and makes an image of them at `path`. An error says what is
+/// wrong. Its size is that of what has come.
 fn take(link: &mut Link, path: &Path, limit: u64) -> Result<u64, String> {
     let said = |broken: Broken| broken.to_string();
     link.set_patience(PATIENCE).map_err(|error| error.to_string())?;
     expect(&mut link.from, &Message::Hello).and_then(|()| link.say(&Message::Hello)).map_err(said)?;
-    let mut file = File::create(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-    let size = take_image(&mut link.from, limit, |part| file.write_all(part)).map_err(said)?;
-    image::check(path).map_err(|fault| fault.to_string())?;
-    Ok(size)
+    let unwritten = |error: std::io::Error| format!("cannot write beside {}: {error}", path.display());
+    let (pages, round) = (path.with_extension("pages"), path.with_extension("round"));
+    let contents = File::options().read(true).write(true).create(true).truncate(true).open(pages).map_err(unwritten)?;
+    let (mut rounds, mut total) = (Rounds::new(contents, limit), 0);
+    loop {
+        let mut file = File::create(&round).map_err(unwritten)?;
+        let (size, is_last) = take_round(&mut link.from, limit, |part| file.write_all(part)).map_err(said)?;
+        total += size;
+        rounds.take(&round).map_err(|fault| fault.to_string())?;
+        if is_last {
+            rounds.write(path).map_err(|fault| fault.to_string())?;
+            return Ok(total);
+        }
+    }
 }
 
 /// The talk with the sender while the machine runs.

@@ -12,9 +12,11 @@ pub const MAX_PART: u64 = 1 << 20;
 pub enum Message {
     /// The first line of either side, with the version.
     Hello,
-    /// Number of bytes of the image that follow.
+    /// Number of bytes of a round that follow.
     Part(u64),
-    /// The image is whole.
+    /// A round is whole, and another one follows.
+    Next,
+    /// The last round is whole.
     End,
     /// The receiver is at work.
     Wait,
@@ -32,7 +34,8 @@ impl Message {
     /// Reads a line without its end. `None`: it is none of ours.
     pub fn parse(line: &[u8]) -> Option<Message> {
         Some(match line {
-            b"nacre-move 1" => Message::Hello,
+            b"nacre-move 2" => Message::Hello,
+            b"next" => Message::Next,
             b"end" => Message::End,
             b"wait" => Message::Wait,
             b"ready" => Message::Ready,
@@ -49,7 +52,8 @@ impl Message {
     /// The line, with its end.
     pub fn line(&self) -> String {
         let word = match self {
-            Message::Hello => "nacre-move 1",
+            Message::Hello => "nacre-move 2",
+            Message::Next => "next",
             Message::Part(size) => return format!("part {size}\n"),
             Message::End => "end",
             Message::Wait => "wait",
@@ -133,13 +137,15 @@ pub fn expect(from: &mut impl BufRead, wanted: &Message) -> Result<(), Broken> {
     if next(from)? == *wanted { Ok(()) } else { Err(Broken::Senseless) }
 }
 
-/// Reads an image of at most so many bytes to its end, into `sink`. Its size.
-pub fn take_image(from: &mut impl BufRead, limit: u64, mut sink: impl FnMut(&[u8]) -> io::Result<()>) -> Result<u64, Broken> {
+/// Reads a round of at most so many bytes to its end, into `sink`. Its size, and whether it is the
+/// last one.
+pub fn take_round(from: &mut impl BufRead, limit: u64, mut sink: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(u64, bool), Broken> {
     let (mut total, mut part) = (0u64, vec![0; 16384]);
     loop {
         let mut left = match next(from)? {
             Message::Part(size) => size,
-            Message::End => return Ok(total),
+            Message::End => return Ok((total, true)),
+            Message::Next => return Ok((total, false)),
             _ => return Err(Broken::Senseless),
         };
         total = total.checked_add(left).filter(|total| *total <= limit).ok_or(Broken::TooLarge(limit))?;
@@ -162,21 +168,22 @@ mod tests {
 
     fn taken(mut bytes: &[u8], limit: u64) -> Result<Vec<u8>, String> {
         let mut image = Vec::new();
-        let size = take_image(&mut bytes, limit, |part| {
+        let size = take_round(&mut bytes, limit, |part| {
             image.extend_from_slice(part);
             Ok(())
         });
-        size.map_err(|broken| broken.to_string()).inspect(|size| assert_eq!(*size, image.len() as u64))?;
+        let (size, is_last) = size.map_err(|broken| broken.to_string())?;
+        assert_eq!((size, is_last), (image.len() as u64, !bytes.ends_with(b"!")));
         Ok(image)
     }
 
     #[test]
     fn a_line_is_read_as_it_was_written() {
         let refused = Message::Refused("no room".to_string());
-        for message in [Message::Hello, Message::Part(7), Message::End, Message::Wait, Message::Ready, Message::Go, Message::Running, refused] {
+        for message in [Message::Hello, Message::Part(7), Message::Next, Message::End, Message::Wait, Message::Ready, Message::Go, Message::Running, refused] {
             assert_eq!(Message::parse(message.line().trim_end().as_bytes()), Some(message));
         }
-        for wrong in [&b""[..], b"nacre-move 2", b"part", b"part ", b"part 0", b"part -1", b"part 1048577", b"part 99999999999999999999", b"GO"] {
+        for wrong in [&b""[..], b"nacre-move 1", b"part", b"part ", b"part 0", b"part -1", b"part 1048577", b"part 99999999999999999999", b"GO"] {
             assert_eq!(Message::parse(wrong), None, "{wrong:?}");
         }
         assert_eq!(Message::parse(b"refused \x1b[2J"), Some(Message::Refused("?[2J".to_string())));
@@ -186,6 +193,7 @@ mod tests {
     fn an_image_comes_in_parts() {
         assert_eq!(taken(b"part 2\nabwait\npart 1\ncend\nmore", 3).as_deref(), Ok(&b"abc"[..]));
         assert_eq!(taken(b"end\n", 0).as_deref(), Ok(&b""[..]));
+        assert_eq!(taken(b"part 1\nanext\n!", 3).as_deref(), Ok(&b"a"[..]));
     }
 
     #[test]

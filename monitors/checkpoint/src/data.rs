@@ -10,10 +10,12 @@
 //! | chunk | an overlay shows |
 //! | --- | --- |
 //! | one environment has it, and is being written into an image | the same frames; what they held is saved before |
+//! | one environment has it, between rounds of a move | the same frames: the open pages are those that were written |
 //! | several environments have it | frames of its own, with a copy |
 
 mod saving;
 mod spare;
+mod tracking;
 
 use alloc::collections::BTreeMap;
 use alloc::rc::Rc;
@@ -85,12 +87,14 @@ pub struct Data {
     open: BTreeMap<u64, Open>,
     spare: Spare,
     saving: Option<Saving>,
+    /// Set if it is noted what is written, between the rounds of a move.
+    is_tracked: bool,
 }
 
 impl Data {
     /// Makes data without memory, which may take all of these addresses.
     pub fn new(window: Window) -> Data {
-        Data { window, free: Extents::new(window.size() / PAGE_SIZE), shown: Vec::new(), open: BTreeMap::new(), spare: Spare::default(), saving: None }
+        Data { window, free: Extents::new(window.size() / PAGE_SIZE), shown: Vec::new(), open: BTreeMap::new(), spare: Spare::default(), saving: None, is_tracked: false }
     }
 
     /// First address.
@@ -173,7 +177,7 @@ impl Data {
     /// Lets somebody write who could not at `offset`, in a piece that lies in `piece`.
     pub fn fault(&mut self, offset: u64, piece: (u64, u64)) -> Result<(), Errno> {
         let Some(shown) = self.shown.iter_mut().find(|shown| (shown.offset..shown.end()).contains(&offset)) else { return Err(Errno::EFAULT) };
-        if shown.is_narrow && !shown.is_shared() && self.saving.is_none() {
+        if shown.is_narrow && !shown.is_shared() && self.saving.is_none() && !self.is_tracked {
             // The copies that shared it have ended.
             return shown.narrow(false);
         }

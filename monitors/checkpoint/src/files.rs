@@ -53,7 +53,7 @@ impl Images {
         let (partial, files) = (self.partial(), self.services.files());
         let file = create(&self.services, &partial)?;
         let mut at = 0;
-        let figures = freeze(world, ORIGINAL, holder, |bytes| {
+        let figures = freeze(world, ORIGINAL, holder, None, |bytes| {
             for part in bytes.chunks(PART) {
                 write_all(file.handle(), &mut at, part)?;
             }
@@ -77,11 +77,11 @@ impl Images {
 }
 
 /// Freezes the environment with this number into a file without a name, as [`freeze`] does.
-pub fn write_unnamed(world: &mut World, number: u64, holder: Option<u64>) -> Result<(OwnedReference, Figures), String> {
+pub fn write_unnamed(world: &mut World, number: u64, holder: Option<u64>, round: Option<u64>) -> Result<(OwnedReference, Figures), String> {
     let files = parent::find(Reference::PARENT, SERVICE_FILES).map_err(|errno| format!("cannot make a file: {errno}"))?.found;
     let made = directory::memory(files.handle(), 0).map_err(|errno| format!("cannot make a file: {errno}"))?.file;
     let mut at = 0;
-    let figures = freeze(world, number, holder, |bytes| bytes.chunks(PART).try_for_each(|part| write_all(made.handle(), &mut at, part)))?;
+    let figures = freeze(world, number, holder, round, |bytes| bytes.chunks(PART).try_for_each(|part| write_all(made.handle(), &mut at, part)))?;
     Ok((made, figures))
 }
 

@@ -36,6 +36,8 @@ pub fn fork(world: &mut World, of: u64, count: u64, input: Option<&[u8]>) -> Res
     if !(1..=MAX_COPIES).contains(&count) {
         return Err(format!("cannot make {count} copies: from 1 to {MAX_COPIES} are made at a time"));
     }
+    // A page that is open for a round could not be shared.
+    crate::rounds::end(world);
     let (started, mut stopped) = (nacre_sys::clock::ticks(), Stopped::new());
     let made = stop_all(world, &mut stopped).and_then(|()| {
         let threads = stopped.get(&of).or(world.template.as_ref()).cloned().unwrap_or_default();

@@ -3,6 +3,7 @@
 use crate::life::Life;
 use crate::outside::{Outside, What};
 use crate::pages::Pages;
+use crate::rounds::{self, Rounds};
 use crate::world::{ORIGINAL, World};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -113,12 +114,28 @@ pub struct Figures {
 
 /// Freezes the environment with this number into an image, which `sink` takes. All others go on
 /// afterwards. So does this one, if the image could not be written or `holder` is `None`; otherwise
-/// it stands still for that command until [`Life::release`].
-pub fn freeze(world: &mut World, number: u64, holder: Option<u64>, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
+/// it stands still for that command until [`Life::release`]. With `round`, the image has the pages
+/// alone that have changed since the round before; the round with a `holder` is the last one.
+pub fn freeze(world: &mut World, number: u64, holder: Option<u64>, round: Option<u64>, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
+    let Some(round) = round else {
+        rounds::end(world);
+        return freeze_by(world, number, holder, None, sink);
+    };
+    let mut rounds = rounds::begin(world, number, round).ok_or("this round of a move does not follow")?;
+    let frozen = freeze_by(world, number, holder, Some(&mut rounds), sink);
+    if frozen.is_ok() && holder.is_none() {
+        world.rounds = Some(rounds);
+    } else {
+        rounds::untrack(world, number);
+    }
+    frozen
+}
+
+fn freeze_by(world: &mut World, number: u64, holder: Option<u64>, mut rounds: Option<&mut Rounds>, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
     let (started, mut stopped) = (nacre_sys::clock::ticks(), Stopped::new());
     let taken = stop_all(world, &mut stopped).and_then(|()| {
         let life = running(world, number)?;
-        take(life, stopped.get(&number).map_or(&[], |threads| &threads[..]), holder.is_none())
+        take(life, stopped.get(&number).map_or(&[], |threads| &threads[..]), holder.is_none(), rounds.as_deref_mut())
     });
     if let (Some(command), Ok(_), Some(life)) = (holder, &taken, world.lives.get_mut(&number)) {
         life.hold(command, stopped.remove(&number).unwrap_or_default());
@@ -130,14 +147,14 @@ pub fn freeze(world: &mut World, number: u64, holder: Option<u64>, sink: impl Fn
             go_on_all(world, &stopped)?;
             restart(self::running(world, number)?, &taken.facts.running)?;
             let ticks = nacre_sys::clock::ticks() - started;
-            write(world, number, taken, sink).map(|figures| Figures { ticks, ..figures })
+            write(world, number, taken, rounds, sink).map(|figures| Figures { ticks, ..figures })
         }
         // Its pages are where it would write to them. Others can go on if it stands still anyway.
         Ok(taken) => {
             if holder.is_some() {
                 go_on_all(world, &core::mem::take(&mut stopped))?;
             }
-            let written = write(world, number, taken, sink);
+            let written = write(world, number, taken, rounds, sink);
             go_on_all(world, &stopped)?;
             written.map(|figures| Figures { ticks: nacre_sys::clock::ticks() - started, ..figures })
         }
@@ -198,36 +215,55 @@ struct Taken {
 
 /// Reads out an environment that is stopped. If it is to go on before it is written, its pages are
 /// copied, as far as there is memory for that.
-fn take(life: &mut Life, running: &[u64], goes_on: bool) -> Result<Taken, String> {
+fn take(life: &mut Life, running: &[u64], goes_on: bool, rounds: Option<&mut Rounds>) -> Result<Taken, String> {
     let mut facts = facts(life, running)?;
     let frame = frame(&life.outside);
     let outside = &mut life.outside;
     let mut pages = Pages::find(&frame, outside);
+    let has_changes = rounds.is_none() || !goes_on;
+    if let Some(rounds) = rounds {
+        if rounds.next == 0 {
+            outside.arena.data.begin_tracking();
+        } else {
+            pages.limit_data(&outside.arena.data.take_written());
+        }
+    }
     if goes_on {
         pages.keep(&mut outside.arena);
     }
-    let (changes, missing) = outside.changes.collect(outside.files());
-    facts.changes = changes;
+    let mut missing = 0;
+    if has_changes {
+        (facts.changes, missing) = outside.changes.collect(outside.files());
+    }
     Ok(Taken { facts, pages, missing })
 }
 
 /// Writes an image. What runs meanwhile is served between its parts.
-fn write(world: &mut World, number: u64, taken: Taken, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
-    let written = write_pages(world, number, taken, sink);
+fn write(world: &mut World, number: u64, taken: Taken, rounds: Option<&mut Rounds>, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
+    let written = write_pages(world, number, taken, rounds, sink);
     if let Some(life) = world.lives.get_mut(&number) {
         life.outside.arena.data.end_saving();
     }
     written
 }
 
-fn write_pages(world: &mut World, number: u64, taken: Taken, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
-    let Taken { mut facts, pages, missing } = taken;
+fn write_pages(world: &mut World, number: u64, taken: Taken, mut rounds: Option<&mut Rounds>, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
+    let Taken { mut facts, mut pages, missing } = taken;
     let gone = || String::from("the program has ended");
     let unread = |errno: Errno| format!("keeping a page that the program writes to: {errno}");
-    let filled = pages.filled(&mut world.lives.get_mut(&number).ok_or_else(gone)?.outside.arena).map_err(unread)?;
+    let arena = &mut world.lives.get_mut(&number).ok_or_else(gone)?.outside.arena;
+    let filled = match rounds.as_deref_mut() {
+        Some(rounds) => pages.changed(arena, &mut rounds.sent),
+        None => pages.filled(arena),
+    };
+    let filled = filled.map_err(unread)?;
     facts.pages = filled.len() as u64;
     let failed = |fault: Fault| format!("writing the image: {fault}");
-    let mut writer = Writer::new(sink, &facts).map_err(failed)?;
+    let writer = match &rounds {
+        Some(rounds) if rounds.next > 0 => Writer::round(sink, &facts, &rounds.before),
+        _ => Writer::new(sink, &facts),
+    };
+    let mut writer = writer.map_err(failed)?;
     let mut bytes = alloc::vec![0; PAGES_IN_CHUNK * PAGE_SIZE as usize];
     for some in filled.chunks(PAGES_IN_CHUNK) {
         let arena = &mut world.lives.get_mut(&number).ok_or_else(gone)?.outside.arena;
@@ -237,7 +273,10 @@ fn write_pages(world: &mut World, number: u64, taken: Taken, sink: impl FnMut(&[
         writer.pages(some, &bytes[..some.len() * PAGE_SIZE as usize]).map_err(failed)?;
         world.serve_all()?;
     }
-    writer.end().map_err(failed)?;
+    let hash = writer.end().map_err(failed)?;
+    if let Some(rounds) = rounds {
+        (rounds.before, rounds.next) = (hash, rounds.next + 1);
+    }
     Ok(Figures { objects: facts.objects.len(), pages: facts.pages, missing, ticks: 0 })
 }
 

@@ -22,6 +22,7 @@ mod origin;
 mod outside;
 mod pages;
 mod pools;
+mod rounds;
 mod thaw;
 mod waiting;
 mod world;

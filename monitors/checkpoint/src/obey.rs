@@ -9,7 +9,7 @@ use alloc::string::String;
 use nacre_control::{Command, attendance};
 use nacre_nest::command::complain;
 use nacre_proto::Errno;
-use nacre_proto::flags::{COMMAND_END, COMMAND_FORK, COMMAND_FREEZE, COMMAND_HOLD, COMMAND_KILL, COMMAND_LIST, COMMAND_RELEASE, COMMAND_WAIT, COPY_SHIFT};
+use nacre_proto::flags::{COMMAND_END, COMMAND_FORK, COMMAND_FREEZE, COMMAND_HOLD, COMMAND_KILL, COMMAND_LIST, COMMAND_RELEASE, COMMAND_ROUND, COMMAND_WAIT, COPY_SHIFT};
 
 /// Carries out the commands that have come. True: nothing is to go on.
 pub fn obey(world: &mut World, has_figures: bool) -> bool {
@@ -78,7 +78,11 @@ fn freeze_now(world: &mut World, number: u64, command: &Command, has_figures: bo
         complain(NAME, &why);
         Errno::EIO
     };
-    let (file, figures) = write_unnamed(world, number, stands_still.then_some(command.number)).map_err(failed)?;
+    let round = match command.flags & COMMAND_ROUND {
+        0 => None,
+        _ => Some(nacre_control::exec::number(&command.text).ok_or(Errno::EINVAL)?),
+    };
+    let (file, figures) = write_unnamed(world, number, stands_still.then_some(command.number), round).map_err(failed)?;
     tell(world, number, &figures, has_figures);
     let handed = attendance::answer_file(command, file.handle());
     if handed.is_err() && let Some(life) = world.lives.get_mut(&number) && stands_still {

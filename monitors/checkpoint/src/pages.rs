@@ -4,12 +4,14 @@
 
 use crate::arena::Arena;
 use crate::outside::Outside;
+use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_proto::Errno;
 use nacre_rt::memory::Segment;
 use nacre_snapshot::image::DATA;
+use nacre_snapshot::rounds::{Sent, common};
 use nacre_snapshot::{Access, Frame};
 use nacre_sys::{Window, memory};
 
@@ -22,6 +24,8 @@ pub struct Pages {
     list: Vec<u64>,
     /// Pieces of data: the offset of the first byte, and of the first one behind it.
     data: Vec<(u64, u64)>,
+    /// Pages that hold nothing any more, and that a receiver has.
+    gone: BTreeSet<u64>,
     /// Copies of the pages, in the order of the list, if they were made.
     copies: Option<(Segment, Window)>,
     /// Set if the environment can go on before the pages are written.
@@ -45,7 +49,12 @@ impl Pages {
                 list.extend(touched.step_by(PAGE_SIZE as usize).map(|page| page - frame.start));
             }
         }
-        Pages { list, data, copies: None, is_kept: false }
+        Pages { list, data, gone: BTreeSet::new(), copies: None, is_kept: false }
+    }
+
+    /// Leaves out data that lies in none of these parts, which are in order and apart.
+    pub fn limit_data(&mut self, parts: &[(u64, u64)]) {
+        self.data = common(&self.data, parts);
     }
 
     /// The number of pages that a fork copies at once.
@@ -83,6 +92,10 @@ impl Pages {
 
     /// Reads a page of [`filled`](Pages::filled).
     pub fn read(&self, page: u64, arena: &mut Arena, into: &mut [u8]) -> Result<(), Errno> {
+        if self.gone.contains(&page) {
+            into.fill(0);
+            return Ok(());
+        }
         if let Some(offset) = page.checked_sub(DATA) {
             return arena.data.read_frozen(offset, into);
         }
@@ -107,6 +120,26 @@ impl Pages {
             }
         }
         Ok(filled)
+    }
+
+    /// Distances of the pages that hold something else than what was sent, which is noted.
+    pub fn changed(&mut self, arena: &mut Arena, sent: &mut Sent) -> Result<Vec<u64>, Errno> {
+        let mut bytes = vec![0; PAGE_SIZE as usize];
+        let data = arena.data.frozen_pages(&self.data).into_iter().map(|page| DATA + page);
+        let here: Vec<u64> = self.list.iter().copied().chain(data).collect();
+        let parts = self.data.iter().map(|(start, end)| (DATA + start, DATA + end));
+        let known = core::iter::once((0, DATA)).chain(parts).flat_map(|(start, end)| sent.pages(start, end));
+        // Nothing that is there now is read in their place.
+        self.gone = known.filter(|page| here.binary_search(page).is_err()).collect();
+        let mut changed = Vec::new();
+        for page in here {
+            self.read(page, arena, &mut bytes)?;
+            if sent.note(page, &bytes) {
+                changed.push(page);
+            }
+        }
+        changed.extend(self.gone.iter().copied().filter(|page| sent.note_zeros(*page)));
+        Ok(changed)
     }
 
     /// Copies the pages that are no data to the same places of another arena. `None`: one is not

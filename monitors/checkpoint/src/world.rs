@@ -3,6 +3,7 @@
 use crate::commands::{COMMANDED, Desk};
 use crate::life::Life;
 use crate::outside::{ENVIRONMENT_SHIFT, NUMBER, PARENT};
+use crate::rounds::Rounds;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::rc::Rc;
@@ -68,6 +69,8 @@ pub struct World {
     pub template: Option<Vec<u64>>,
     /// Commands that wait for copies.
     pub awaited: Vec<Awaited>,
+    /// Rounds of a move, if the next one may follow.
+    pub rounds: Option<Rounds>,
     /// Freezes and forks so far.
     pub history: History,
     /// The parent's clock.
@@ -82,7 +85,7 @@ impl World {
         let set = OwnedPortSet::new()?;
         let desk = Rc::new(Desk::start(set.handle()));
         let endpoint = ServerEndpoint::new(MAX_BYTES as usize)?;
-        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, status: 0, template: None, awaited: Vec::new(), history: History::default(), clock: Clock::find()?, endpoint, set })
+        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, status: 0, template: None, awaited: Vec::new(), rounds: None, history: History::default(), clock: Clock::find()?, endpoint, set })
     }
 
     /// The set of all ports.

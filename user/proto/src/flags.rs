@@ -54,6 +54,7 @@ table! {
     COMMAND_TERMINAL = 4, "The process has a terminal of its own.";
     COMMAND_HOLD = 8, "A frozen environment stands still until `COMMAND_RELEASE`, and the command is not done before that. Whoever gives commands lets it go on when nobody waits for the answer any more.";
     COMMAND_DRIVER = 16, "A driver of the machine is meant.";
+    COMMAND_ROUND = 32, "A freeze is one round of a move, with the pages alone that have changed since the round before. Text: number of the round, in decimal digits; round 0 has all pages. The round with `COMMAND_HOLD` is the last one. `EINVAL`: it is not the next round.";
     COMMAND_COPY = 0xffff_ffff_0000_0000, "Number of the copy that is meant; 0: the original.";
 }
 

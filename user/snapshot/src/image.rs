@@ -5,6 +5,9 @@
 //! unpacked, the BLAKE3 hash of these numbers and the bytes, and the bytes, packed by LZ4. The end
 //! is a chunk of kind 3 whose hash is that of all hashes before it. All numbers are little-endian.
 //! So an image that was cut off, or in which a byte was altered, is refused.
+//!
+//! A round has the pages alone that have changed since the image or round before it. Its head is
+//! `ROUND_MAGIC`, the version, and the hash at the end of the one before: no other can precede it.
 
 use crate::{Object, PAGE, Place};
 use alloc::vec::Vec;
@@ -14,6 +17,8 @@ use serde::{Deserialize, Serialize};
 
 /// First bytes of an image.
 pub const MAGIC: [u8; 8] = *b"nacreimg";
+/// First bytes of a round.
+pub const ROUND_MAGIC: [u8; 8] = *b"nacrernd";
 /// Version of the format. Others are refused by name.
 pub const VERSION: u64 = 6;
 /// Distance at which the data of an environment begins: segments without kernel objects, in which
@@ -25,6 +30,8 @@ pub const PAGES_IN_CHUNK: usize = 64;
 const HEAD: usize = 16;
 const CHUNK_HEAD: usize = 24 + HASH;
 const HASH: usize = 32;
+/// Hash at the end of an image or a round.
+pub type Hash = [u8; HASH];
 /// Kinds of chunks.
 const FACTS: u64 = 1;
 const PAGES: u64 = 2;
@@ -161,6 +168,8 @@ pub enum Fault {
     Altered,
     /// The bytes are those that were written, and make no sense.
     Nonsense,
+    /// A round does not follow the image or the round before it.
+    Order,
     /// There is no memory for what is in it.
     NoMemory,
     /// The file cannot be read or written.
@@ -175,6 +184,7 @@ impl core::fmt::Display for Fault {
             Fault::Truncated => f.write_str("the image is cut off"),
             Fault::Altered => f.write_str("the image was altered: a checksum is wrong"),
             Fault::Nonsense => f.write_str("the image makes no sense"),
+            Fault::Order => f.write_str("it does not follow what came before it"),
             Fault::NoMemory => f.write_str("there is not enough memory for what is in it"),
             Fault::File => f.write_str("the file cannot be read or written"),
         }
@@ -190,10 +200,18 @@ pub struct Writer<S> {
 impl<S: FnMut(&[u8]) -> Result<(), Fault>> Writer<S> {
     /// Begins an image with what is known.
     pub fn new(mut sink: S, facts: &Facts) -> Result<Writer<S>, Fault> {
-        let mut head = [0; HEAD];
-        head[..8].copy_from_slice(&MAGIC);
-        head[8..].copy_from_slice(&VERSION.to_le_bytes());
-        sink(&head)?;
+        sink(&head(MAGIC))?;
+        Writer::begin(sink, facts)
+    }
+
+    /// Begins a round that follows the image or round with this hash.
+    pub fn round(mut sink: S, facts: &Facts, before: &Hash) -> Result<Writer<S>, Fault> {
+        sink(&head(ROUND_MAGIC))?;
+        sink(before)?;
+        Writer::begin(sink, facts)
+    }
+
+    fn begin(sink: S, facts: &Facts) -> Result<Writer<S>, Fault> {
         let mut writer = Writer { sink, hashes: Hasher::new() };
         let bytes = postcard::to_allocvec(facts).map_err(|_| Fault::NoMemory)?;
         writer.chunk(FACTS, &bytes)?;
@@ -207,10 +225,10 @@ impl<S: FnMut(&[u8]) -> Result<(), Fault>> Writer<S> {
         self.chunk(PAGES, &raw)
     }
 
-    /// Ends the image.
-    pub fn end(mut self) -> Result<(), Fault> {
+    /// Ends the image. Returns the hash that a round names which follows it.
+    pub fn end(mut self) -> Result<Hash, Fault> {
         let hash = *self.hashes.finalize().as_bytes();
-        (self.sink)(&chunk_head(END, 0, 0, &hash))
+        (self.sink)(&chunk_head(END, 0, 0, &hash)).map(|()| hash)
     }
 
     fn chunk(&mut self, kind: u64, raw: &[u8]) -> Result<(), Fault> {
@@ -220,6 +238,14 @@ impl<S: FnMut(&[u8]) -> Result<(), Fault>> Writer<S> {
         (self.sink)(&chunk_head(kind, packed.len() as u64, raw.len() as u64, &hash))?;
         (self.sink)(&packed)
     }
+}
+
+/// First bytes, with the version.
+fn head(magic: [u8; 8]) -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    head[..8].copy_from_slice(&magic);
+    head[8..].copy_from_slice(&VERSION.to_le_bytes());
+    head
 }
 
 /// The hash of a chunk with these numbers before its bytes.
@@ -251,16 +277,19 @@ pub struct Reader<S> {
 impl<S: FnMut(&mut [u8]) -> Result<(), Fault>> Reader<S> {
     /// Begins to read: what is known, as it was written.
     pub fn new(mut source: S) -> Result<Reader<S>, Fault> {
-        let mut head = [0; HEAD];
-        source(&mut head).map_err(|fault| if fault == Fault::Truncated { Fault::NoImage } else { fault })?;
-        let (magic, version) = head.split_at(8);
-        if magic != MAGIC {
-            return Err(Fault::NoImage);
-        }
-        match number(version) {
-            VERSION => {}
-            other => return Err(Fault::Version(other)),
-        }
+        read_head(&mut source, MAGIC)?;
+        Reader::begin(source)
+    }
+
+    /// Begins to read a round that follows the image or round with this hash.
+    pub fn round(mut source: S, before: &Hash) -> Result<Reader<S>, Fault> {
+        read_head(&mut source, ROUND_MAGIC)?;
+        let mut named = [0; HASH];
+        source(&mut named)?;
+        if named == *before { Reader::begin(source) } else { Err(Fault::Order) }
+    }
+
+    fn begin(source: S) -> Result<Reader<S>, Fault> {
         let mut reader = Reader { source, hashes: Hasher::new(), facts: Facts::default(), left: 0 };
         let (kind, raw) = reader.chunk()?;
         if kind != FACTS {
@@ -276,10 +305,15 @@ impl<S: FnMut(&mut [u8]) -> Result<(), Fault>> Reader<S> {
         &self.facts
     }
 
+    /// Returns the hash at the end, once that was found.
+    pub fn hash(&self) -> Hash {
+        *self.hashes.finalize().as_bytes()
+    }
+
     /// The next pages, one after the other with their distances; `None` at the end, which was then
     /// found whole.
     pub fn pages(&mut self) -> Result<Option<(Vec<u64>, Vec<u8>)>, Fault> {
-        let all = *self.hashes.finalize().as_bytes();
+        let all = self.hash();
         let (kind, raw) = self.chunk_after(Some(all))?;
         let count = raw.len() as u64 / (PAGE + 8);
         match kind {
@@ -324,6 +358,18 @@ impl<S: FnMut(&mut [u8]) -> Result<(), Fault>> Reader<S> {
             Ok(count) if count == raw.len() => Ok((kind, raw)),
             _ => Err(Fault::Nonsense),
         }
+    }
+}
+
+/// Reads the first bytes, which have to be these.
+fn read_head(source: &mut impl FnMut(&mut [u8]) -> Result<(), Fault>, wanted: [u8; 8]) -> Result<(), Fault> {
+    let mut head = [0; HEAD];
+    source(&mut head).map_err(|fault| if fault == Fault::Truncated { Fault::NoImage } else { fault })?;
+    let (magic, version) = head.split_at(8);
+    match number(version) {
+        _ if magic != wanted => Err(Fault::NoImage),
+        VERSION => Ok(()),
+        other => Err(Fault::Version(other)),
     }
 }
 
@@ -396,6 +442,28 @@ mod tests {
             altered[at] ^= 1 << (at % 8);
             assert!(read(&altered).is_err(), "byte {at}");
         }
+    }
+
+    #[test]
+    fn a_round_has_these_bytes_and_follows_one_image() {
+        let (mut bytes, before) = (Vec::new(), [7; HASH]);
+        let hash = Writer::round(|part: &[u8]| { bytes.extend_from_slice(part); Ok(()) }, &Facts::default(), &before).and_then(Writer::end).unwrap();
+        let read = |mut bytes: &[u8], before: &Hash| {
+            let mut reader = Reader::round(|into: &mut [u8]| {
+                let (now, rest) = bytes.split_at_checked(into.len()).ok_or(Fault::Truncated)?;
+                into.copy_from_slice(now);
+                bytes = rest;
+                Ok(())
+            }, before)?;
+            assert_eq!(reader.pages()?, None);
+            Ok(reader.hash())
+        };
+        assert_eq!(read(&bytes, &before), Ok(hash));
+        assert_eq!(read(&bytes, &[6; HASH]), Err(Fault::Order));
+        assert_eq!(read(&image(), &before), Err(Fault::NoImage));
+        assert_eq!(super::tests::read(&bytes), Err(Fault::NoImage));
+        let golden = [&b"nacrernd"[..], &VERSION.to_le_bytes(), &before, &FACTS.to_le_bytes()].concat();
+        assert_eq!((&bytes[..golden.len()], &bytes[bytes.len() - HASH..]), (&golden[..], &hash[..]));
     }
 
     #[test]

@@ -10,6 +10,7 @@ extern crate alloc;
 
 pub mod check;
 pub mod image;
+pub mod rounds;
 mod restore;
 mod take;
 

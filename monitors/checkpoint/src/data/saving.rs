@@ -67,7 +67,7 @@ impl Data {
 
     /// Lets its contents change again.
     pub fn end_saving(&mut self) {
-        if self.saving.take().is_some() {
+        if self.saving.take().is_some() && !self.is_tracked {
             self.widen();
         }
     }
