@@ -15,6 +15,9 @@ fn nacre() -> Command {
     Command::new(env!("CARGO_BIN_EXE_nacre"))
 }
 
+/// The monitor that most environments run below.
+const BELOW: &[&str] = &["checkpoint", "-m", "48M"];
+
 /// A folder that goes with the test.
 struct Folder(PathBuf);
 
@@ -42,9 +45,14 @@ struct Running(Child);
 impl Running {
     /// Starts a shell below `checkpoint`, and waits until it has said `up`.
     fn start(name: &str, script: &str) -> Running {
+        Running::start_below(name, BELOW, script)
+    }
+
+    /// Starts a shell below these monitors, and waits until it has said `up`.
+    fn start_below(name: &str, monitors: &[&str], script: &str) -> Running {
         let script = format!("echo up; {script}");
         let mut command = nacre();
-        command.args(["run", "--timeout", "900", "--name", name, "checkpoint", "-m", "48M", "process", "sh", "-c", &script]);
+        command.args(["run", "--timeout", "900", "--name", name]).args(monitors).args(["process", "sh", "-c", &script]);
         let mut running = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         assert_eq!(line(running.stdout.as_mut().unwrap()), "up");
         Running(running)
@@ -95,21 +103,29 @@ fn move_to(name: &str, address: &str) -> Output {
     nacre().args(["move", name, "--to", address]).output().unwrap()
 }
 
+/// Bytes of each round, as a move with `--json` tells them.
+fn rounds(told: &str) -> Vec<u64> {
+    let list = told.split("\"rounds\":[").nth(1).and_then(|rest| rest.split(']').next());
+    list.unwrap_or_else(|| panic!("{told}")).split(',').map(|size| size.parse().unwrap()).collect()
+}
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Moves an environment, which says the numbers from 1 on until there is a file `/tmp/go`, and then
-/// `end`.
-fn numbers_go_on(name: &str, address: Option<&str>, script: &str) {
+/// `end`. The bytes of each round.
+fn numbers_go_on(name: &str, monitors: &[&str], address: Option<&str>, script: &str) -> Vec<u64> {
     let (folder, name) = (Folder::new(name), named(name));
-    let source = Running::start(&name, script);
+    let source = Running::start_below(&name, monitors, script);
     let socket = folder.socket();
     let (target, at, _said) = Running::receive(&folder, address.unwrap_or(&socket), &format!("{name}-there"));
-    let moved = move_to(&name, &at);
+    let moved = nacre().args(["move", "--json", &name, "--to", &at]).output().unwrap();
     assert!(moved.status.success(), "{}", text(&moved.stderr));
     let told = text(&moved.stdout);
-    assert!(told.contains(&format!("{name}: moved to {at}, ")) && told.contains(" rounds, paused for ") && told.ends_with(" ms\n"), "{told}");
+    let sizes = rounds(&told);
+    let total: u64 = sizes.iter().sum();
+    assert!(told.starts_with(&format!("{{\"name\":\"{name}\",\"to\":\"{at}\",\"bytes\":{total},")) && told.contains(",\"paused_ms\":"), "{told}");
     let (status, before) = source.rest();
     assert_eq!(status, Some(0), "{before}");
     let output = nacre().args(["exec", &format!("{name}-there"), "touch", "/tmp/go"]).output().unwrap();
@@ -121,16 +137,83 @@ fn numbers_go_on(name: &str, address: Option<&str>, script: &str) {
     let expected: String = (1..=numbers.lines().count()).map(|number| format!("{number}\n")).collect();
     assert_eq!((status, numbers), (Some(7), &*expected));
     assert!(!std::path::Path::new(&socket).exists());
+    sizes
 }
 
 #[test]
 fn a_busy_loop_goes_on() {
-    numbers_go_on("loop", None, "i=0; while [ ! -e /tmp/go ]; do i=$((i + 1)); [ $((i % 100)) -ne 0 ] || echo $((i / 100)); done; echo end; exit 7");
+    let sizes = numbers_go_on("loop", BELOW, None, "i=0; while [ ! -e /tmp/go ]; do i=$((i + 1)); [ $((i % 100)) -ne 0 ] || echo $((i / 100)); done; echo end; exit 7");
+    let [first, .., last] = sizes[..] else { panic!("it came in one round: {sizes:?}") };
+    assert!(last < first / 4, "most of it came before it stood still: {sizes:?}");
+}
+
+#[test]
+fn one_below_two_checkpointers_goes_on() {
+    numbers_go_on("deep", &["checkpoint", "-m", "96M", "checkpoint", "-m", "24M"], None, "i=0; while [ ! -e /tmp/go ]; do i=$((i + 1)); [ $((i % 100)) -ne 0 ] || echo $((i / 100)); done; echo end; exit 7");
+}
+
+#[test]
+fn a_server_keeps_its_open_connection() {
+    let script = "
+import os, socket, sys, time
+server = socket.socket(socket.AF_UNIX)
+server.bind('/tmp/server')
+server.listen(1)
+if os.fork() == 0:
+    peer, _ = server.accept()
+    seen = 0
+    while data := peer.recv(100):
+        seen += 1
+        peer.sendall(b'%s %d' % (data, seen))
+    os._exit(0)
+client = socket.socket(socket.AF_UNIX)
+client.connect('/tmp/server')
+number = 0
+while not os.path.exists('/tmp/go'):
+    number += 1
+    client.sendall(b'%d' % number)
+    assert client.recv(100) == b'%d %d' % (number, number)
+    print(number, flush=True)
+    time.sleep(0.05)
+print('end', flush=True)
+os._exit(7)
+";
+    numbers_go_on("server", BELOW, None, &format!("exec python3 -c \"{script}\""));
+}
+
+/// Each turn writes all of the memory, and checks what the turn before wrote: a page that is of
+/// another moment than the rest is found.
+#[test]
+fn one_that_writes_all_its_memory_again_and_again_goes_on() {
+    let script = "
+import os
+memory, number = bytearray(6 << 20), 0
+while not os.path.exists('/tmp/go'):
+    assert memory.count(number % 251) == len(memory)
+    number += 1
+    memory[:] = bytes([number % 251]) * len(memory)
+    print(number, flush=True)
+print('end', flush=True)
+os._exit(7)
+";
+    let sizes = numbers_go_on("writer", BELOW, None, &format!("exec python3 -c \"{script}\""));
+    assert!((2..=6).contains(&sizes.len()), "there is an end of rounds: {sizes:?}");
+}
+
+#[test]
+fn all_is_sent_while_it_stands_still_if_that_is_asked_for() {
+    let (folder, name) = (Folder::new("still"), named("still"));
+    let source = Running::start(&name, "read line; echo $line; exit 7");
+    let (target, at, _said) = Running::receive(&folder, &folder.socket(), &format!("{name}-there"));
+    let moved = nacre().args(["move", &name, "--to", &at, "--rounds", "0"]).output().unwrap();
+    let told = text(&moved.stdout);
+    assert!(told.starts_with(&format!("{name}: moved to {at}, ")) && told.contains(" KiB in 1 rounds, paused for ") && told.ends_with(" ms\n"), "{told}");
+    assert_eq!((source.rest(), target.rest()), ((Some(0), String::new()), (Some(7), "\n".to_string())));
 }
 
 #[test]
 fn a_pipeline_goes_on_over_tcp() {
-    numbers_go_on("pipe", Some(":0"), "i=0; while [ ! -e /tmp/go ]; do i=$((i + 1)); echo $i; sleep 0.1; done | cat | (cat; echo end); exit 7");
+    numbers_go_on("pipe", BELOW, Some(":0"), "i=0; while [ ! -e /tmp/go ]; do i=$((i + 1)); echo $i; sleep 0.1; done | cat | (cat; echo end); exit 7");
 }
 
 #[test]
