@@ -15,8 +15,10 @@ fn nacre() -> Command {
     Command::new(env!("CARGO_BIN_EXE_nacre"))
 }
 
-/// The monitor that most environments run below.
-const BELOW: &[&str] = &["checkpoint", "-m", "48M"];
+/// Monitors that most programs run below.
+const BELOW: &[&str] = &["checkpoint", "-m", "48M", "process"];
+/// Counts from 1 on.
+const COUNT: &str = "echo up; i=0; while [ ! -e /tmp/go ]; do i=$((i + 1)); [ $((i % 100)) -ne 0 ] || echo $((i / 100)); done; echo end; exit 7";
 
 /// A folder that goes with the test.
 struct Folder(PathBuf);
@@ -45,14 +47,13 @@ struct Running(Child);
 impl Running {
     /// Starts a shell below `checkpoint`, and waits until it has said `up`.
     fn start(name: &str, script: &str) -> Running {
-        Running::start_below(name, BELOW, script)
+        Running::start_words(name, &[BELOW, &["sh", "-c", &format!("echo up; {script}")]].concat())
     }
 
-    /// Starts a shell below these monitors, and waits until it has said `up`.
-    fn start_below(name: &str, monitors: &[&str], script: &str) -> Running {
-        let script = format!("echo up; {script}");
+    /// Starts a program by these words, and waits until it has said `up`.
+    fn start_words(name: &str, words: &[&str]) -> Running {
         let mut command = nacre();
-        command.args(["run", "--timeout", "900", "--name", name]).args(monitors).args(["process", "sh", "-c", &script]);
+        command.args(["run", "--timeout", "900", "--name", name]).args(words);
         let mut running = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         assert_eq!(line(running.stdout.as_mut().unwrap()), "up");
         Running(running)
@@ -113,11 +114,11 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Moves an environment, which says the numbers from 1 on until there is a file `/tmp/go`, and then
-/// `end`. The bytes of each round.
-fn numbers_go_on(name: &str, monitors: &[&str], address: Option<&str>, script: &str) -> Vec<u64> {
+/// Moves an environment, which says `up`, the numbers from 1 on until there is a file `/tmp/go`, and
+/// then `end`. The bytes of each round.
+fn numbers_go_on(name: &str, words: &[&str], address: Option<&str>) -> Vec<u64> {
     let (folder, name) = (Folder::new(name), named(name));
-    let source = Running::start_below(&name, monitors, script);
+    let source = Running::start_words(&name, words);
     let socket = folder.socket();
     let (target, at, _said) = Running::receive(&folder, address.unwrap_or(&socket), &format!("{name}-there"));
     let moved = nacre().args(["move", "--json", &name, "--to", &at]).output().unwrap();
@@ -142,14 +143,14 @@ fn numbers_go_on(name: &str, monitors: &[&str], address: Option<&str>, script: &
 
 #[test]
 fn a_busy_loop_goes_on() {
-    let sizes = numbers_go_on("loop", BELOW, None, "i=0; while [ ! -e /tmp/go ]; do i=$((i + 1)); [ $((i % 100)) -ne 0 ] || echo $((i / 100)); done; echo end; exit 7");
+    let sizes = numbers_go_on("loop", &[BELOW, &["sh", "-c", COUNT]].concat(), None);
     let [first, .., last] = sizes[..] else { panic!("it came in one round: {sizes:?}") };
     assert!(last < first / 4, "most of it came before it stood still: {sizes:?}");
 }
 
 #[test]
 fn one_below_two_checkpointers_goes_on() {
-    numbers_go_on("deep", &["checkpoint", "-m", "96M", "checkpoint", "-m", "24M"], None, "i=0; while [ ! -e /tmp/go ]; do i=$((i + 1)); [ $((i % 100)) -ne 0 ] || echo $((i / 100)); done; echo end; exit 7");
+    numbers_go_on("deep", &["checkpoint", "-m", "96M", "checkpoint", "-m", "24M", "process", "sh", "-c", COUNT], None);
 }
 
 #[test]
@@ -168,6 +169,7 @@ if os.fork() == 0:
     os._exit(0)
 client = socket.socket(socket.AF_UNIX)
 client.connect('/tmp/server')
+print('up', flush=True)
 number = 0
 while not os.path.exists('/tmp/go'):
     number += 1
@@ -178,7 +180,7 @@ while not os.path.exists('/tmp/go'):
 print('end', flush=True)
 os._exit(7)
 ";
-    numbers_go_on("server", BELOW, None, &format!("exec python3 -c \"{script}\""));
+    numbers_go_on("server", &[BELOW, &["python3", "-c", script]].concat(), None);
 }
 
 /// Each turn writes all of the memory, and checks what the turn before wrote: a page that is of
@@ -188,6 +190,7 @@ fn one_that_writes_all_its_memory_again_and_again_goes_on() {
     let script = "
 import os
 memory, number = bytearray(6 << 20), 0
+print('up', flush=True)
 while not os.path.exists('/tmp/go'):
     assert memory.count(number % 251) == len(memory)
     number += 1
@@ -196,7 +199,7 @@ while not os.path.exists('/tmp/go'):
 print('end', flush=True)
 os._exit(7)
 ";
-    let sizes = numbers_go_on("writer", BELOW, None, &format!("exec python3 -c \"{script}\""));
+    let sizes = numbers_go_on("writer", &[BELOW, &["python3", "-c", script]].concat(), None);
     assert!((2..=6).contains(&sizes.len()), "there is an end of rounds: {sizes:?}");
 }
 
@@ -213,7 +216,8 @@ fn all_is_sent_while_it_stands_still_if_that_is_asked_for() {
 
 #[test]
 fn a_pipeline_goes_on_over_tcp() {
-    numbers_go_on("pipe", BELOW, Some(":0"), "i=0; while [ ! -e /tmp/go ]; do i=$((i + 1)); echo $i; sleep 0.1; done | cat | (cat; echo end); exit 7");
+    let script = "echo up; i=0; while [ ! -e /tmp/go ]; do i=$((i + 1)); echo $i; sleep 0.1; done | cat | (cat; echo end); exit 7";
+    numbers_go_on("pipe", &[BELOW, &["sh", "-c", script]].concat(), Some(":0"));
 }
 
 #[test]
