@@ -10,6 +10,7 @@ mod freeze;
 pub mod linux;
 mod machines;
 mod memory;
+mod moves;
 mod outside;
 mod page;
 mod parallel;
@@ -66,6 +67,11 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
         let table = freeze::measure(tree, &products, most)?;
         print!("{table}");
         return if arguments.write { page::put_kept(tree, page::FREEZING, &table.to_string()).map(|()| 0) } else { Ok(0) };
+    }
+    if let Some(most) = arguments.moves {
+        let table = moves::measure(tree, most)?;
+        print!("{table}");
+        return if arguments.write { page::put_kept(tree, page::MOVING, &table.to_string()).map(|()| 0) } else { Ok(0) };
     }
     if let Some(mebibytes) = arguments.outside {
         let table = outside::measure(tree, &products, mebibytes, arguments.no_linux)?;

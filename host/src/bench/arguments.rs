@@ -31,6 +31,10 @@ pub struct BenchArguments {
     /// much memory
     #[arg(long, value_name = "MIB", num_args = 0..=1, default_missing_value = "512")]
     pub freeze: Option<u64>,
+    /// Print only the tables of moves and of warmed programs, by the wall; with MIB, only moves of
+    /// at most that much memory
+    #[arg(long, value_name = "MIB", num_args = 0..=1, default_missing_value = "256")]
+    pub moves: Option<u64>,
     /// Print only the table of what crosses the machine's boundary, and of programs as Debian ships
     /// them; MIB is the size of the files that are read (see `bench/outside`)
     #[arg(long, value_name = "MIB", num_args = 0..=1, default_missing_value = "256", value_parser = clap::value_parser!(u64).range(1..=1024))]

@@ -42,7 +42,7 @@ impl Page<'_> {
     pub fn write(&self, tree: &Tree) -> Outcome<()> {
         // The sections that other commands write stay.
         let before = fs::read_to_string(tree.path(PAGE)).unwrap_or_default();
-        let kept = [FREEZING, CHAINS, PROGRAMS, OUTSIDE].map(|title| section_of(&before, title).trim_end());
+        let kept = [FREEZING, MOVING, CHAINS, PROGRAMS, OUTSIDE].map(|title| section_of(&before, title).trim_end());
         let text = kept.iter().filter(|kept| !kept.is_empty()).fold(self.text(), |text, kept| format!("{text}\n{kept}\n"));
         fs::write(tree.path(PAGE), text).context(Class::File, || format!("cannot write {PAGE}"))
     }
@@ -95,6 +95,8 @@ impl Page<'_> {
 
 /// Heading of the section that `./nacre bench --freeze --write` writes alone.
 pub const FREEZING: &str = "Freezing and copying";
+/// Heading of the section that `./nacre bench --moves --write` writes alone.
+pub const MOVING: &str = "Moving, and starting warmed";
 /// Heading of the section that `./nacre bench --outside --write` writes alone.
 pub const OUTSIDE: &str = "The outside world";
 /// Heading of the section that `./nacre bench --memory programs --write` writes alone.

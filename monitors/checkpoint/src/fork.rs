@@ -1,7 +1,7 @@
 //! Forking: copies of an environment that is stopped, made in the same machine.
 
 use crate::arena::{Arena, check_memory, taken_at_once};
-use crate::freeze::{Stopped, facts, frame, go_on_all, running, said, stop_all};
+use crate::freeze::{end_rounds, Stopped, facts, frame, go_on_all, running, said, stop_all};
 use crate::input::Input;
 use crate::pages::Pages;
 use crate::thaw::{build, start};
@@ -37,7 +37,7 @@ pub fn fork(world: &mut World, of: u64, count: u64, input: Option<&[u8]>) -> Res
         return Err(format!("cannot make {count} copies: from 1 to {MAX_COPIES} are made at a time"));
     }
     // A page that is open for a round could not be shared.
-    crate::rounds::end(world);
+    end_rounds(world);
     let (started, mut stopped) = (nacre_sys::clock::ticks(), Stopped::new());
     let made = stop_all(world, &mut stopped).and_then(|()| {
         let threads = stopped.get(&of).or(world.template.as_ref()).cloned().unwrap_or_default();

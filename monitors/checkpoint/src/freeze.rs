@@ -3,7 +3,7 @@
 use crate::life::Life;
 use crate::outside::{Outside, What};
 use crate::pages::Pages;
-use crate::rounds::{self, Rounds};
+use crate::rounds::Rounds;
 use crate::world::{ORIGINAL, World};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -118,17 +118,41 @@ pub struct Figures {
 /// alone that have changed since the round before; the round with a `holder` is the last one.
 pub fn freeze(world: &mut World, number: u64, holder: Option<u64>, round: Option<u64>, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
     let Some(round) = round else {
-        rounds::end(world);
+        end_rounds(world);
         return freeze_by(world, number, holder, None, sink);
     };
-    let mut rounds = rounds::begin(world, number, round).ok_or("this round of a move does not follow")?;
+    let mut rounds = next_round(world, number, round).ok_or("this round of a move does not follow")?;
     let frozen = freeze_by(world, number, holder, Some(&mut rounds), sink);
     if frozen.is_ok() && holder.is_none() {
         world.rounds = Some(rounds);
     } else {
-        rounds::untrack(world, number);
+        untrack(world, number);
     }
     frozen
+}
+
+/// Begins the round with this number of an environment. `None`: it is not the next one. Rounds that
+/// were not ended are over then.
+fn next_round(world: &mut World, environment: u64, round: u64) -> Option<Rounds> {
+    let known = world.rounds.take_if(|rounds| round > 0 && rounds.is_next(environment, round));
+    if known.is_none() {
+        end_rounds(world);
+    }
+    known.or_else(|| (round == 0).then(|| Rounds::new(environment)))
+}
+
+/// Forgets what was sent in rounds, if anything was: nothing is noted of writes any more.
+pub fn end_rounds(world: &mut World) {
+    if let Some(rounds) = world.rounds.take() {
+        untrack(world, rounds.environment);
+    }
+}
+
+/// Lets the data of an environment be written without being noted.
+fn untrack(world: &mut World, environment: u64) {
+    if let Some(life) = world.lives.get_mut(&environment) {
+        life.outside.arena.data.end_tracking();
+    }
 }
 
 fn freeze_by(world: &mut World, number: u64, holder: Option<u64>, mut rounds: Option<&mut Rounds>, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {

@@ -2,14 +2,13 @@
 //! the environment goes on. Data that was written is known by its open pages; other pages are
 //! compared with hashes of what was sent.
 
-use crate::world::World;
 use nacre_snapshot::image::Hash;
 use nacre_snapshot::rounds::Sent;
 
 /// State between two rounds.
 pub struct Rounds {
     /// Number of the environment.
-    environment: u64,
+    pub environment: u64,
     /// Number of the next round.
     pub next: u64,
     /// Hash at the end of the round before.
@@ -18,30 +17,27 @@ pub struct Rounds {
     pub sent: Sent,
 }
 
-/// Begins the round with this number of an environment, which goes on where the round before ended.
-/// `None`: it is not the next one. Rounds that were not ended are over.
-pub fn begin(world: &mut World, environment: u64, round: u64) -> Option<Rounds> {
-    if round == 0 {
-        end(world);
-        return Some(Rounds { environment, next: 0, before: Hash::default(), sent: Sent::default() });
+impl Rounds {
+    /// Makes the state before the first round of an environment.
+    pub fn new(environment: u64) -> Rounds {
+        Rounds { environment, next: 0, before: Hash::default(), sent: Sent::default() }
     }
-    let known = world.rounds.take_if(|rounds| (rounds.environment, rounds.next) == (environment, round));
-    if known.is_none() {
-        end(world);
-    }
-    known
-}
 
-/// Forgets the rounds that were sent, if any: nothing is noted of writes any more.
-pub fn end(world: &mut World) {
-    if let Some(rounds) = world.rounds.take() {
-        untrack(world, rounds.environment);
+    /// Returns true if this is the next round of this environment.
+    pub fn is_next(&self, environment: u64, round: u64) -> bool {
+        (self.environment, self.next) == (environment, round)
     }
 }
 
-/// Lets the data of an environment be written without being noted.
-pub fn untrack(world: &mut World, environment: u64) {
-    if let Some(life) = world.lives.get_mut(&environment) {
-        life.outside.arena.data.end_tracking();
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_follow_each_other() {
+        let mut rounds = Rounds::new(3);
+        assert!(rounds.is_next(3, 0) && !rounds.is_next(3, 1) && !rounds.is_next(2, 0));
+        rounds.next += 1;
+        assert!(rounds.is_next(3, 1) && !rounds.is_next(3, 0));
     }
 }
