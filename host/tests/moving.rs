@@ -114,8 +114,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Moves an environment, which says `up`, the numbers from 1 on until there is a file `/tmp/go`, and
-/// then `end`. The bytes of each round.
+/// Moves an environment, which says `up`, the numbers from 1 on until there is a file `/tmp/go`,
+/// and then `end`. The bytes of each round.
 fn numbers_go_on(name: &str, words: &[&str], address: Option<&str>) -> Vec<u64> {
     let (folder, name) = (Folder::new(name), named(name));
     let source = Running::start_words(&name, words);

@@ -85,7 +85,8 @@ pub struct MoveArguments {
     /// HOST:PORT
     #[arg(long, value_name = "SOCKET|HOST:PORT")]
     pub to: String,
-    /// Maximum number of rounds in which memory is sent before all stands still; 0: all is sent then
+    /// Maximum number of rounds in which memory is sent before all stands still; 0: all is sent
+    /// then
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(..=MAX_ROUNDS))]
     pub rounds: u64,
     /// Print bytes, rounds and pause as JSON

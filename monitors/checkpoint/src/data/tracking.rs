@@ -5,12 +5,12 @@ use super::Data;
 use alloc::vec::Vec;
 
 impl Data {
-    /// From the next freeze on, it is noted what is written.
+    /// Notes what is written, from the next freeze on.
     pub fn begin_tracking(&mut self) {
         self.is_tracked = true;
     }
 
-    /// Nothing is noted any more.
+    /// Ends the notes.
     pub fn end_tracking(&mut self) {
         if core::mem::take(&mut self.is_tracked) && self.saving.is_none() {
             self.widen();
