@@ -93,7 +93,8 @@ fn read_image(mut bytes: &[u8], before: Option<&Hash>) -> Result<usize, Fault> {
 
 /// Reads any bytes as an image, as a round, and as the facts of one. What passes the check belongs
 /// to spaces of the environment and leads to things outside that there are; an image and a round
-/// with it are read as they were written, and refused when a byte was altered or the end is missing.
+/// with it are read as they were written, and refused when a byte was altered or the end is
+/// missing.
 pub fn images(bytes: &[u8]) {
     let _ = (read_image(bytes, None), read_image(bytes, Some(&Hash::default())));
     let mut facts = decode(bytes).unwrap_or_default();
