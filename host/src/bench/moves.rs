@@ -130,7 +130,12 @@ fn figures(told: &str) -> Option<(u64, Vec<u64>)> {
 fn started() -> Outcome<[f64; 2]> {
     let folder = Folder::new("bench-warm")?;
     let image = folder.path().join("image").to_string_lossy().into_owned();
-    output(&["run", "checkpoint", "-m", "32M", "--after", "1", "--end", "-o", &image, "process", "sh", "-c", "sleep 2; read line; eval \"$line\""])?;
+    let mut shell = nacre(&["run", "checkpoint", "-m", "32M", "--after", "1", "--end", "-o", &image, "process", "sh", "-c", "read line; eval \"$line\""])?;
+    let mut shell = Running(shell.stdin(Stdio::piped()).spawn().context(Class::Internal, || "cannot start this program again".to_string())?);
+    // It must not meet the end of its input before it is frozen.
+    let input = shell.0.stdin.take();
+    shell.0.wait().context(Class::Internal, || "cannot wait for a machine".to_string())?;
+    drop(input);
     File::open(&image).context(Class::Guest, || "there is no image of the warmed program".to_string())?;
     let warm = |count: usize| {
         let began = Instant::now();
