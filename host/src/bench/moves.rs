@@ -156,9 +156,9 @@ fn started() -> Outcome<[f64; 2]> {
 impl fmt::Display for Moves {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(to, "`./nacre bench --moves --write` measures this section alone: one run each, by the wall, both")?;
-        writeln!(to, "machines on one host, so figures differ from run to run. The program of the section before")?;
-        writeln!(to, "stands still for so many milliseconds while it is moved, with `--rounds 0` and with rounds. The")?;
-        writeln!(to, "receiver boots in that time, and reads all pages into its machine.\n")?;
+        writeln!(to, "machines on one host, so figures differ from run to run. The program of")?;
+        writeln!(to, "[the freezes](#freezing-and-copying) stands still for so many milliseconds while it is moved, with")?;
+        writeln!(to, "`--rounds 0` and with rounds. The receiver boots in that time, and reads all pages into its machine.\n")?;
         let row = |row: &Row| {
             let [first, .., last] = row.rounds[..] else { return vec![format!("{} MiB", row.mebibytes)] };
             vec![format!("{} MiB", row.mebibytes), grouped(row.still), grouped(row.pause), row.rounds.len().to_string(), grouped(first), grouped(last)]
