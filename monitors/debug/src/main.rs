@@ -14,6 +14,7 @@ mod events;
 mod files;
 mod gates;
 mod inferior;
+mod journey;
 mod library;
 mod manifest;
 mod options;

@@ -96,6 +96,11 @@ impl Tape {
         }
     }
 
+    /// Returns true if the program runs by the recording.
+    pub fn is_replay(&self) -> bool {
+        matches!(self, Tape::Replay(_))
+    }
+
     /// Random bytes that the program finds.
     pub fn random(&self) -> [u8; 16] {
         match self {

@@ -132,6 +132,11 @@ impl Interposer for Watcher {
         self.tape.is_none()
     }
 
+    fn keeps_child(&self) -> bool {
+        // What it asks of a manager is answered by the recording.
+        self.tape(|tape| tape.is_replay()).unwrap_or(false)
+    }
+
     fn random(&self) -> Option<[u8; 16]> {
         self.tape(|tape| tape.random())
     }

@@ -11,6 +11,8 @@ use alloc::vec::Vec;
 
 /// Abilities of the stub, beside the size of packets.
 const FEATURES: &str = ";QStartNoAckMode+;multiprocess+;swbreak+;vContSupported+;qXfer:features:read+;qXfer:auxv:read+;qXfer:exec-file:read+;qXfer:threads:read+;QCatchSyscalls+;fork-events+;exec-events+";
+/// Abilities beside these where programs go back.
+const BACKWARDS: &str = ";ReverseStep+;ReverseContinue+";
 /// Threads in one packet of the list.
 const IN_PACKET: usize = 64;
 /// Maximum number of system calls that are caught by their numbers.
@@ -23,7 +25,8 @@ impl Session {
             b"Supported" => {
                 let has = |feature: &[u8]| text.split(|byte| *byte == b';').any(|one| one == feature);
                 target.follow(Events { forks: has(b"fork-events+"), execs: has(b"exec-events+") });
-                Reply::Body(format!("PacketSize={MAX_PACKET:x}{FEATURES}").into_bytes())
+                let backwards = if target.can_go_back() { BACKWARDS } else { "" };
+                Reply::Body(format!("PacketSize={MAX_PACKET:x}{FEATURES}{backwards}").into_bytes())
             }
             b"C" => Reply::text(self.thread(target).map(|thread| {
                 let mut text = b"QC".to_vec();

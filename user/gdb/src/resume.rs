@@ -47,6 +47,19 @@ impl Session {
         Reply::Nothing
     }
 
+    /// Lets the process that packets are about go back.
+    pub(crate) fn go_back(&mut self, is_step: bool, target: &mut impl Target) -> Reply {
+        if !target.can_go_back() {
+            return Reply::unknown();
+        }
+        let Some(thread) = self.thread(target) else { return Reply::error() };
+        if let Some(end) = self.late_end() {
+            return Reply::Body(end);
+        }
+        self.is_running = target.go_back(thread, is_step);
+        if self.is_running { Reply::Nothing } else { Reply::error() }
+    }
+
     /// Detaches the process that is named, or all.
     pub(crate) fn detach(&mut self, rest: &[u8], target: &mut impl Target) -> Reply {
         let (_, named) = split(rest, b';');

@@ -184,6 +184,7 @@ impl Session {
                 None => Reply::unknown(),
             },
             b'v' => self.long(rest, target),
+            b'b' if matches!(rest, b"s" | b"c") => self.go_back(rest == b"s", target),
             _ => Reply::unknown(),
         }
     }
@@ -279,6 +280,8 @@ fn put_reason(reason: &Reason, body: &mut Vec<u8>) {
             body.extend(b"syscall_return:");
             put_number(*number, body);
         }
+        Reason::ReplayBegins => body.extend(b"replaylog:begin"),
+        Reason::ReplayEnds => body.extend(b"replaylog:end"),
     }
     body.push(b';');
 }

@@ -27,6 +27,10 @@ pub enum Reason {
     CallBegins(u64),
     /// The system call with this number has returned.
     CallEnds(u64),
+    /// The program cannot go back beyond its start.
+    ReplayBegins,
+    /// The program of a recording is about to end.
+    ReplayEnds,
 }
 
 /// System calls at which a process stops.
@@ -112,6 +116,15 @@ pub trait Target {
     fn follow(&mut self, events: Events);
     /// Lets threads go on. Others stay stopped.
     fn resume(&mut self, threads: &[(ThreadId, Action)]);
+    /// Returns true if threads can go back.
+    fn can_go_back(&mut self) -> bool {
+        false
+    }
+    /// Lets the process of a thread go back: by one step, or to the last breakpoint before. A stop
+    /// follows, unless this returns false.
+    fn go_back(&mut self, _thread: ThreadId, _is_step: bool) -> bool {
+        false
+    }
     /// Stops all that runs; a stop follows.
     fn interrupt(&mut self);
     /// Ends a process; a stop follows if it runs.

@@ -195,6 +195,11 @@ pub trait Interposer: Sync + 'static {
         false
     }
 
+    /// Returns true if the child is ours alone, also where a manager would make it a process.
+    fn keeps_child(&self) -> bool {
+        false
+    }
+
     /// The child is a process of our manager's, with this number and port, and has not begun.
     fn is_process(&self, _port: Reference, _pid: u64) {}
 

@@ -160,9 +160,10 @@ fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<Optio
     Ok(Some(child))
 }
 
-/// Returns the original of the child's parent. Below a manager, makes the child a process first.
-fn original() -> Result<OwnedReference, String> {
-    let ward = Ward::new().map_err(|refusal| refusal.to_string())?;
+/// Returns the original of the child's parent. Below a manager, makes the child a process first, if
+/// it is to be one.
+fn original(is_process: bool) -> Result<OwnedReference, String> {
+    let ward = if is_process { Ward::new().map_err(|refusal| refusal.to_string())? } else { None };
     let parent = ward.as_ref().map_or(Reference::PARENT, Ward::port);
     let original = OwnedReference::copy_of(parent, REFERENCE_USE).map_err(kernel("a copy of its parent"))?;
     *WARD.lock() = ward.map(|ward| &*Box::leak(Box::new(ward)));
@@ -202,7 +203,7 @@ pub type MakePool = fn(&Services, u64) -> Option<ChildPool>;
 
 /// Runs a command as `run` does, with another memory pool for the child.
 pub fn run_with<W: Interposer>(watch: W, tag: W::Tag, mut services: Services, pool: MakePool, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
-    let original = original()?;
+    let original = original(!watch.keeps_child())?;
     let ward = *WARD.lock();
     if let Some(ward) = ward {
         watch.is_process(ward.port(), ward.pid());

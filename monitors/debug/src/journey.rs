@@ -1,0 +1,446 @@
+//! Ways through a replay. A program that runs by a recording is deterministic, so a place in it is
+//! what was done to come there: legs. A journey follows legs, from the first instruction on; it can
+//! count the breakpoints on the way, and look for the step that leads to a place.
+
+use alloc::collections::BTreeSet;
+use alloc::vec;
+use alloc::vec::Vec;
+use nacre_gdb::{Reason, Registers};
+
+/// Maximum number of steps of a search for one place.
+pub const MAX_STEPS: u64 = 1_000_000;
+
+/// Part of a way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Leg {
+    /// Behind the call that sends the message with this number, counted from 1. It is the first leg.
+    Message(u64),
+    /// So many steps.
+    Steps(u64),
+    /// To the `stops`th stop with breakpoints at these addresses.
+    Run {
+        /// Addresses of the breakpoints.
+        at: BTreeSet<u64>,
+        /// Number of stops.
+        stops: u64,
+    },
+}
+
+/// Facts by which a place is known when it is met again.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Seen {
+    /// Number of messages that have been answered.
+    pub messages: u64,
+    /// Registers of the program.
+    pub registers: Registers,
+    /// True if the program is about to end.
+    pub is_end: bool,
+}
+
+impl Seen {
+    /// Returns true if this is the place.
+    fn is(&self, other: &Seen) -> bool {
+        let registers = Registers { original: other.registers.original, ..self.registers.clone() };
+        (self.messages, self.is_end) == (other.messages, other.is_end) && registers == other.registers
+    }
+}
+
+/// A stop on the way.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Halt {
+    /// Facts about the place.
+    pub seen: Seen,
+    /// A breakpoint made it.
+    pub is_breakpoint: bool,
+    /// It is behind the message that was to be reached.
+    pub is_behind_message: bool,
+}
+
+/// Action that a journey asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// The program makes one step.
+    Step,
+    /// The program runs, with the breakpoints of the journey.
+    Run,
+    /// The program runs to behind this message, with the breakpoints of the journey.
+    RunToMessage(u64),
+    /// The program begins anew.
+    Rewind,
+    /// The journey is at its end, for this reason.
+    Tell(Reason),
+    /// The place was not found.
+    Fail,
+}
+
+/// A place that is looked for.
+#[derive(Clone, Debug)]
+struct Sought {
+    seen: Seen,
+    /// Breakpoints that the program has met since the start of the search, and how often.
+    at: BTreeSet<u64>,
+    stops: u64,
+    /// The place where the search begins is one of them, if a breakpoint lies there.
+    counts_first: bool,
+    /// Messages by which the search begins earlier if there is no step before the place.
+    gap: u64,
+}
+
+/// End of a journey.
+#[derive(Clone, Debug)]
+enum Goal {
+    /// gdb is told, with this reason.
+    Arrive(Reason),
+    /// The last breakpoint on the way is looked for.
+    Last,
+    /// The step before a place is looked for.
+    Before(Sought),
+}
+
+/// A journey.
+#[derive(Clone, Debug)]
+pub struct Journey {
+    way: Vec<Leg>,
+    goal: Goal,
+    /// Breakpoints that are counted.
+    counted: BTreeSet<u64>,
+    /// The leg, and what was done of it.
+    leg: usize,
+    done: u64,
+    /// Stops of this leg that a run with the counted breakpoints would have.
+    passed: u64,
+    /// Messages that had been answered when the last leg began.
+    started: u64,
+    /// Leg of the last counted breakpoint, and its number there.
+    found: Option<(usize, u64)>,
+    /// Steps of the search, and breakpoints that it has met.
+    steps: u64,
+    met: u64,
+}
+
+impl Journey {
+    fn new(way: Vec<Leg>, goal: Goal, counted: BTreeSet<u64>) -> Journey {
+        Journey { way, goal, counted, leg: 0, done: 0, passed: 0, started: 0, found: None, steps: 0, met: 0 }
+    }
+
+    /// A journey to a place that this way leads to.
+    pub fn to(way: Vec<Leg>, reason: Reason) -> Journey {
+        Journey::new(way, Goal::Arrive(reason), BTreeSet::new())
+    }
+
+    /// A journey to the last of these breakpoints before the place that this way leads to, or to
+    /// the start.
+    pub fn to_last(way: Vec<Leg>, counted: BTreeSet<u64>) -> Journey {
+        Journey::new(way, Goal::Last, counted)
+    }
+
+    /// A journey to one step before the place that this way leads to. `started` is the number of
+    /// messages that had been answered when the last leg began. `is_exact` says that the way leads
+    /// there: otherwise only what is seen is known.
+    pub fn before(way: &[Leg], seen: Seen, started: u64, is_exact: bool) -> Journey {
+        let nothing = BTreeSet::new;
+        let (last, earlier) = match way.split_last() {
+            Some((last, earlier)) if is_exact => (Some(last), earlier),
+            _ => (None, way),
+        };
+        if let Some(Leg::Steps(steps)) = last {
+            let less = (*steps > 1).then_some(Leg::Steps(steps - 1));
+            return Journey::to(earlier.iter().cloned().chain(less).collect(), Reason::Signal);
+        }
+        let (at, stops) = match last {
+            Some(Leg::Run { at, stops }) => (at.clone(), *stops),
+            _ => (nothing(), 0),
+        };
+        let has_met = at.contains(&seen.registers.rip);
+        let (prefix, stops, counts_first) = match last {
+            Some(Leg::Run { .. }) if seen.messages == started => (earlier.to_vec(), stops, false),
+            Some(Leg::Message(message)) => (from_message(message - 1), 0, true),
+            // How often it was met since the last message is known if it was met once.
+            _ => (from_message(seen.messages), u64::from(stops == 1), true),
+        };
+        let stops = if has_met { stops } else { 0 };
+        Journey::new(prefix, Goal::Before(Sought { seen, at, stops, counts_first, gap: 1 }), nothing())
+    }
+
+    /// The way that leads to where the journey ends.
+    pub fn way(&self) -> &[Leg] {
+        &self.way
+    }
+
+    /// Returns the number of messages that had been answered when the last leg began.
+    pub fn started(&self) -> u64 {
+        self.started
+    }
+
+    /// Addresses of breakpoints of the leg.
+    pub fn breakpoints(&self) -> BTreeSet<u64> {
+        match self.way.get(self.leg) {
+            Some(Leg::Run { at, .. }) => at.union(&self.counted).copied().collect(),
+            Some(Leg::Message(_)) => self.counted.clone(),
+            _ => BTreeSet::new(),
+        }
+    }
+
+    /// Ends the journey at its next stop.
+    pub fn abandon(&mut self) {
+        (self.way, self.goal) = (Vec::new(), Goal::Arrive(Reason::Signal));
+    }
+
+    /// The program stands before its first instruction.
+    pub fn begins(&mut self, halt: &Halt) -> Order {
+        (self.leg, self.done, self.passed, self.found, self.steps, self.met) = (0, 0, 0, None, 0, 0);
+        self.started = halt.seen.messages;
+        self.goes_on(halt)
+    }
+
+    /// Begins the next leg, if there is one.
+    fn goes_on(&mut self, halt: &Halt) -> Order {
+        match self.way.get(self.leg) {
+            Some(_) if halt.seen.is_end => Order::Fail,
+            Some(Leg::Message(message)) => Order::RunToMessage(*message),
+            Some(Leg::Steps(_)) => Order::Step,
+            Some(Leg::Run { .. }) => Order::Run,
+            None => self.is_through(halt),
+        }
+    }
+
+    /// The program has stopped on the way.
+    pub fn stops(&mut self, halt: &Halt) -> Order {
+        let address = halt.seen.registers.rip;
+        let is_counted = self.counted.contains(&address);
+        let (is_over, number) = match self.way.get(self.leg) {
+            Some(Leg::Message(_)) => {
+                self.passed += u64::from(!halt.is_breakpoint && !halt.is_behind_message || is_counted);
+                (halt.is_behind_message, self.passed)
+            }
+            Some(Leg::Steps(steps)) => {
+                self.done += 1;
+                (self.done == *steps, self.done)
+            }
+            Some(Leg::Run { at, stops }) => {
+                self.done += u64::from(!halt.is_breakpoint || at.contains(&address));
+                self.passed += u64::from(!halt.is_breakpoint || is_counted);
+                (self.done == *stops, self.passed)
+            }
+            None => {
+                self.steps += 1;
+                return self.is_through(halt);
+            }
+        };
+        if is_counted && !(is_over && self.leg + 1 == self.way.len()) {
+            self.found = Some((self.leg, number));
+        }
+        if is_over {
+            (self.leg, self.done, self.passed) = (self.leg + 1, 0, 0);
+            if self.leg < self.way.len() {
+                self.started = halt.seen.messages;
+            }
+        }
+        self.goes_on(halt)
+    }
+
+    /// All legs lie behind: what follows.
+    fn is_through(&mut self, halt: &Halt) -> Order {
+        match &self.goal {
+            Goal::Arrive(reason) => Order::Tell(reason.clone()),
+            Goal::Last => {
+                *self = match self.found {
+                    Some((leg, number)) => Journey::to(self.cut(leg, number), Reason::Breakpoint),
+                    None => Journey::to(Vec::new(), Reason::ReplayBegins),
+                };
+                Order::Rewind
+            }
+            Goal::Before(sought) => {
+                let counts = self.steps > 0 || sought.counts_first;
+                self.met += u64::from(counts && sought.at.contains(&halt.seen.registers.rip));
+                let is_there = halt.seen.is(&sought.seen) && (sought.stops == 0 || self.met == sought.stops);
+                let is_past = halt.seen.messages > sought.seen.messages || halt.seen.is_end || self.steps == MAX_STEPS;
+                match (is_there, self.steps) {
+                    (true, 0) => self.earlier(sought.clone()),
+                    (true, steps) => {
+                        let less = (steps > 1).then_some(Leg::Steps(steps - 1));
+                        *self = Journey::to(self.way.iter().cloned().chain(less).collect(), Reason::Signal);
+                        Order::Rewind
+                    }
+                    _ if is_past => Order::Fail,
+                    _ => Order::Step,
+                }
+            }
+        }
+    }
+
+    /// The way to a stop of a leg.
+    fn cut(&self, leg: usize, number: u64) -> Vec<Leg> {
+        let last = match self.way.get(leg) {
+            Some(Leg::Steps(_)) => Leg::Steps(number),
+            _ => Leg::Run { at: self.counted.clone(), stops: number },
+        };
+        self.way[..leg].iter().cloned().chain([last]).collect()
+    }
+
+    /// The search begins at an earlier message: the place is the first behind this one, so that it
+    /// is known by the number of messages.
+    fn earlier(&mut self, sought: Sought) -> Order {
+        let Some(Leg::Message(message)) = self.way.first() else {
+            // The place is the program's start.
+            *self = Journey::to(Vec::new(), Reason::ReplayBegins);
+            return Order::Rewind;
+        };
+        let way = from_message(message.saturating_sub(sought.gap));
+        *self = Journey::new(way, Goal::Before(Sought { stops: 0, gap: 2 * sought.gap, ..sought }), BTreeSet::new());
+        Order::Rewind
+    }
+}
+
+/// The way to behind a message, of which there may be none.
+fn from_message(message: u64) -> Vec<Leg> {
+    if message == 0 { Vec::new() } else { vec![Leg::Message(message)] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program: for each instruction its address, and the messages answered before it.
+    struct Model {
+        places: Vec<(u64, u64)>,
+    }
+
+    impl Model {
+        fn new(seed: u64, length: usize) -> Model {
+            let (mut random, mut messages) = (seed, 0);
+            let places = (0..length).map(|at| {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                messages += if at > 0 && random >> 60 == 0 { (random >> 50 & 3) + 1 } else { 0 };
+                (0x1000 + (random >> 33) % 12, messages)
+            });
+            Model { places: places.collect() }
+        }
+
+        fn seen(&self, at: usize) -> Seen {
+            let (rip, messages) = self.places[at];
+            let mut registers = Registers { rip, ..Registers::default() };
+            registers.general[0] = at as u64;
+            Seen { messages, registers, is_end: at + 1 == self.places.len() }
+        }
+
+        /// The first place behind `at` for which `stops` holds, or the end.
+        fn run(&self, at: usize, stops: impl Fn(&(u64, u64)) -> bool) -> usize {
+            (at + 1..self.places.len()).find(|next| stops(&self.places[*next])).unwrap_or(self.places.len() - 1)
+        }
+
+        /// Does what a journey asks for: the place where it ends, and the reason.
+        fn travel(&self, journey: &mut Journey) -> (usize, Option<Reason>) {
+            let mut at = 0;
+            let mut order = Order::Rewind;
+            for _ in 0..100_000 {
+                let breakpoints = journey.breakpoints();
+                let has = |place: &(u64, u64)| breakpoints.contains(&place.0);
+                let mut is_behind_message = false;
+                order = match order {
+                    Order::Rewind => {
+                        at = 0;
+                        journey.begins(&Halt { seen: self.seen(0), ..Halt::default() })
+                    }
+                    Order::Tell(reason) => return (at, Some(reason)),
+                    Order::Fail => return (at, None),
+                    Order::Step | Order::Run | Order::RunToMessage(_) => {
+                        let is_step = order == Order::Step;
+                        at = match order {
+                            Order::Run => self.run(at, has),
+                            Order::RunToMessage(message) => self.run(at, |place| place.1 >= message || has(place)),
+                            _ => at + 1,
+                        };
+                        if let Order::RunToMessage(message) = order {
+                            is_behind_message = self.places[at].1 >= message;
+                        }
+                        let halt = Halt { seen: self.seen(at), is_breakpoint: !is_step && has(&self.places[at]), is_behind_message };
+                        journey.stops(&halt)
+                    }
+                };
+            }
+            panic!("it does not end");
+        }
+    }
+
+    /// A way as gdb makes one: steps and runs to breakpoints. Returns where it leads, too, and how
+    /// many messages there were before the last leg.
+    fn way(model: &Model, seed: u64) -> (Vec<Leg>, usize, u64) {
+        let (mut legs, mut at, mut started, mut random) = (Vec::new(), 0, 0, seed);
+        for _ in 0..4 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            if at + 10 >= model.places.len() {
+                break;
+            }
+            started = model.places[at].1;
+            if random >> 63 == 0 {
+                let steps = 1 + (random >> 40) % 5;
+                at += steps as usize;
+                legs.push(Leg::Steps(steps));
+            } else {
+                let set = BTreeSet::from([0x1000 + (random >> 33) % 12]);
+                at = model.run(at, |place| set.contains(&place.0));
+                legs.push(Leg::Run { at: set, stops: 1 });
+            }
+        }
+        (legs, at, started)
+    }
+
+    #[test]
+    fn a_step_back_leads_to_the_instruction_before() {
+        for seed in 0..400 {
+            let model = Model::new(seed, 200);
+            let (mut legs, mut place, mut started) = way(&model, seed);
+            // Again and again, down to the start.
+            for _ in 0..5 {
+                if place == 0 {
+                    break;
+                }
+                let mut journey = Journey::before(&legs, model.seen(place), started, true);
+                let (found, reason) = model.travel(&mut journey);
+                assert_eq!((found, reason), (place - 1, Some(Reason::Signal)), "seed {seed} from {place}");
+                (legs, place, started) = (journey.way().to_vec(), found, journey.started());
+            }
+        }
+    }
+
+    #[test]
+    fn a_place_that_no_way_leads_to_is_found_by_what_is_seen() {
+        for seed in 0..100 {
+            let model = Model::new(seed, 300);
+            let place = 1 + (seed as usize * 37) % 290;
+            let mut journey = Journey::before(&[], model.seen(place), 0, false);
+            assert_eq!(model.travel(&mut journey), (place - 1, Some(Reason::Signal)), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn the_last_breakpoint_before_a_place_is_found() {
+        for seed in 0..400 {
+            let model = Model::new(seed, 200);
+            let (legs, at, _) = way(&model, seed);
+            let counted = BTreeSet::from([0x1003, 0x1000 + seed % 12]);
+            let wanted = (1..at).rev().find(|place| counted.contains(&model.places[*place].0));
+            let mut journey = Journey::to_last(legs, counted);
+            let (found, reason) = model.travel(&mut journey);
+            match wanted {
+                Some(wanted) => assert_eq!((found, reason), (wanted, Some(Reason::Breakpoint)), "seed {seed} from {at}"),
+                None => assert_eq!((found, reason), (0, Some(Reason::ReplayBegins)), "seed {seed} from {at}"),
+            }
+            // The way that was found leads there again.
+            let mut again = Journey::to(journey.way().to_vec(), Reason::Signal);
+            assert_eq!(model.travel(&mut again).0, found);
+        }
+    }
+
+    #[test]
+    fn a_search_ends() {
+        let model = Model::new(1, 100);
+        let mut seen = model.seen(50);
+        seen.registers.rip = 7;
+        assert_eq!(model.travel(&mut Journey::before(&[], seen, 0, false)).1, None);
+        let mut abandoned = Journey::to(vec![Leg::Steps(5)], Reason::ReplayBegins);
+        abandoned.abandon();
+        assert_eq!(model.travel(&mut abandoned), (0, Some(Reason::Signal)));
+    }
+}
