@@ -4,15 +4,17 @@
 use crate::breakpoints::Pages;
 use crate::copier::Copier;
 use crate::files::Files;
+use crate::history::History;
 use crate::inferior::{Arrival, Inferior};
+use crate::rewinder::Rewinder;
 use crate::tape::Tape;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use nacre_gdb::{Events, Reason, Session, Stop, Target, ThreadId};
+use nacre_gdb::{Events, Session, Stop, ThreadId};
 use nacre_nest::host::KILLED;
 use nacre_nest::interpose::stage::write_all;
 use nacre_proto::{Errno, parent};
-use nacre_sys::lock::Lock;
+use nacre_sys::lock::{Condition, Lock};
 use nacre_sys::{OwnedPortSet, OwnedReference, PortSet};
 
 /// Processes, and what is needed to debug them.
@@ -27,6 +29,9 @@ pub struct Debugger {
     pub files: Files,
     /// Recording of the program, which says what its counter says.
     pub tape: Option<&'static Lock<Tape>>,
+    /// What gdb has done with a replay, and what goes back in it.
+    pub history: History,
+    pub rewinder: Rewinder,
     /// Set of the ports that hear of exceptions.
     set: OwnedPortSet,
     /// A program waits before its first instruction until gdb lets it go on.
@@ -59,17 +64,31 @@ pub struct State {
 const INTERRUPT: u8 = 2;
 
 static STATE: Lock<Option<State>> = Lock::new(None);
+/// Signalled when something changes that a thread waits for by [`wait_for`].
+pub static CHANGED: Condition = Condition::new();
 
 /// Calls a function with the state, if there is one.
 pub fn with<T>(what: impl FnOnce(&mut State) -> T) -> Option<T> {
     STATE.lock().as_mut().map(what)
 }
 
+/// Waits until a function finds in the state what it looks for. It is called again after each
+/// change.
+pub fn wait_for<T>(mut what: impl FnMut(&mut State) -> Option<T>) -> T {
+    let mut state = STATE.lock();
+    loop {
+        if let Some(found) = state.as_mut().and_then(&mut what) {
+            return found;
+        }
+        state = CHANGED.wait(state);
+    }
+}
+
 /// Makes the state of a session over this line, and beside this recording.
 pub fn start(line: Option<OwnedReference>, files: OwnedReference, waits: bool, tape: Option<&'static Lock<Tape>>) -> Result<PortSet, Errno> {
     let set = OwnedPortSet::new()?;
     let handle = set.handle();
-    let debugger = Debugger { inferiors: BTreeMap::new(), copier: Copier::start()?, pages: Pages::take()?, files: Files::new(files), tape, set, waits, beginning: BTreeMap::new(), events: Events::default(), is_interrupted: false, killed: Vec::new(), ended: Vec::new() };
+    let debugger = Debugger { inferiors: BTreeMap::new(), copier: Copier::start()?, pages: Pages::take()?, files: Files::new(files), tape, history: History::default(), rewinder: Rewinder::default(), set, waits, beginning: BTreeMap::new(), events: Events::default(), is_interrupted: false, killed: Vec::new(), ended: Vec::new() };
     *STATE.lock() = Some(State { debugger, session: Session::default(), line, early: Vec::new() });
     Ok(handle)
 }
@@ -98,11 +117,9 @@ impl State {
             self.ended(process, status);
         }
         if core::mem::take(&mut self.debugger.is_interrupted) {
-            self.debugger.stop_all();
-            if let Some(first) = self.debugger.threads().first() {
-                self.tell(Stop::Thread(*first, INTERRUPT, Reason::Signal));
-            }
+            self.is_interrupted(INTERRUPT);
         }
+        self.tell_of_start();
     }
 
     /// A process has ended: all others stop.

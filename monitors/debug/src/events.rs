@@ -91,7 +91,10 @@ impl Debugger {
         inferior.first_stop = None;
         inferior.breakpoints.remove(&mut self.pages, state.rip);
         match core::mem::replace(&mut inferior.arrival, Arrival::Nothing) {
-            Arrival::Nothing => Some(Stop::Thread(thread, TRAP, Reason::Signal)),
+            Arrival::Nothing => {
+                self.history.begins();
+                Some(Stop::Thread(thread, TRAP, Reason::Signal))
+            }
             Arrival::Exec => {
                 let path = inferior.path(&self.copier);
                 let caught = core::mem::take(&mut inferior.caught);

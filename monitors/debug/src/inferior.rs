@@ -85,6 +85,9 @@ pub struct Inferior {
     pub caught: Caught,
     /// Addresses of gdb's breakpoints.
     pub wanted: BTreeSet<u64>,
+    /// Addresses of breakpoints of a way back, and of those that wait for memory.
+    pub marks: BTreeSet<u64>,
+    pub unplaced: BTreeSet<u64>,
     /// Receiver of exceptions that are none of ours.
     pub keeper: Keeper,
     /// Port that hears of its end.
@@ -127,6 +130,8 @@ impl Inferior {
             gates: None,
             caught: Caught::Nothing,
             wanted: BTreeSet::new(),
+            marks: BTreeSet::new(),
+            unplaced: BTreeSet::new(),
             keeper: Keeper::Manager,
             watcher: None,
             port: OwnedPort::new(word, set)?,

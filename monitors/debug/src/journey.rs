@@ -82,6 +82,8 @@ struct Sought {
     stops: u64,
     /// The place where the search begins is one of them, if a breakpoint lies there.
     counts_first: bool,
+    /// What is wanted is not the step before, but the last of these breakpoints.
+    counted: Option<BTreeSet<u64>>,
     /// Messages by which the search begins earlier if there is no step before the place.
     gap: u64,
 }
@@ -159,7 +161,13 @@ impl Journey {
             _ => (from_message(seen.messages), u64::from(stops == 1), true),
         };
         let stops = if has_met { stops } else { 0 };
-        Journey::new(prefix, Goal::Before(Sought { seen, at, stops, counts_first, gap: 1 }), nothing())
+        Journey::new(prefix, Goal::Before(Sought { seen, at, stops, counts_first, counted: None, gap: 1 }), nothing())
+    }
+
+    /// A journey to the last of these breakpoints before a place of which only this is known.
+    pub fn to_last_before(seen: Seen, counted: BTreeSet<u64>) -> Journey {
+        let (way, at) = (from_message(seen.messages), BTreeSet::new());
+        Journey::new(way, Goal::Before(Sought { seen, at, stops: 0, counts_first: true, counted: Some(counted), gap: 1 }), BTreeSet::new())
     }
 
     /// The way that leads to where the journey ends.
@@ -197,6 +205,11 @@ impl Journey {
     fn goes_on(&mut self, halt: &Halt) -> Order {
         match self.way.get(self.leg) {
             Some(_) if halt.seen.is_end => Order::Fail,
+            // Messages that are sent before the first instruction lie behind.
+            Some(Leg::Message(message)) if halt.seen.messages >= *message => {
+                self.leg += 1;
+                self.goes_on(halt)
+            }
             Some(Leg::Message(message)) => Order::RunToMessage(*message),
             Some(Leg::Steps(_)) => Order::Step,
             Some(Leg::Run { .. }) => Order::Run,
@@ -256,6 +269,11 @@ impl Journey {
                 let is_there = halt.seen.is(&sought.seen) && (sought.stops == 0 || self.met == sought.stops);
                 let is_past = halt.seen.messages > sought.seen.messages || halt.seen.is_end || self.steps == MAX_STEPS;
                 match (is_there, self.steps) {
+                    (true, steps) if let Some(counted) = sought.counted.clone() => {
+                        let rest = (steps > 0).then_some(Leg::Steps(steps));
+                        *self = Journey::to_last(self.way.iter().cloned().chain(rest).collect(), counted);
+                        Order::Rewind
+                    }
                     (true, 0) => self.earlier(sought.clone()),
                     (true, steps) => {
                         let less = (steps > 1).then_some(Leg::Steps(steps - 1));
@@ -411,6 +429,18 @@ mod tests {
             let place = 1 + (seed as usize * 37) % 290;
             let mut journey = Journey::before(&[], model.seen(place), 0, false);
             assert_eq!(model.travel(&mut journey), (place - 1, Some(Reason::Signal)), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_breakpoint_before_an_unknown_place_is_found() {
+        for seed in 0..100 {
+            let model = Model::new(seed, 300);
+            let place = (seed as usize * 37) % 290;
+            let counted = BTreeSet::from([0x1003]);
+            let wanted = (1..place).rev().find(|place| model.places[*place].0 == 0x1003).unwrap_or(0);
+            let mut journey = Journey::to_last_before(model.seen(place), counted);
+            assert_eq!(model.travel(&mut journey).0, wanted, "seed {seed}");
         }
     }
 

@@ -13,6 +13,7 @@ mod debugger;
 mod events;
 mod files;
 mod gates;
+mod history;
 mod inferior;
 mod journey;
 mod library;
@@ -21,6 +22,7 @@ mod options;
 mod player;
 mod processes;
 mod recorder;
+mod rewinder;
 mod stops;
 mod tape;
 mod target;
@@ -62,7 +64,9 @@ const NAME: &str = MANIFEST.name;
 /// Starts the threads that debug; with a recording also without a line to gdb, since the program's
 /// exceptions come here. `ENOENT`: there is no line. `EBUSY`: somebody has it.
 fn begin(services: &Services, waits: bool, tape: Option<&'static Lock<Tape>>) -> Result<(), Errno> {
-    let line = gdb_line::open(services);
+    let is_replay = tape.is_some_and(|tape| tape.lock().is_replay());
+    // A program that gdb changes is recorded as another.
+    let line = if tape.is_some() && !is_replay { Err(Errno::ENOENT) } else { gdb_line::open(services) };
     let has_line = line.as_ref().map(drop).map_err(|errno| *errno);
     if has_line.is_err() && tape.is_none() {
         return has_line;
@@ -74,6 +78,9 @@ fn begin(services: &Services, waits: bool, tape: Option<&'static Lock<Tape>>) ->
     drop(thread::spawn(stops::receive, set.0 as usize)?);
     if let Some(reader) = reader {
         drop(thread::spawn(read, reader.leak().0 as usize)?);
+        if is_replay {
+            drop(thread::spawn(rewinder::serve, 0)?);
+        }
     }
     has_line
 }

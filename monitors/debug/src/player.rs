@@ -25,6 +25,8 @@ pub struct Player {
     /// Messages that are sent on.
     real: Vec<bool>,
     next: usize,
+    /// Messages of which people have seen the output.
+    shown: usize,
     /// Number of looks at the counter so far.
     looks: usize,
     digest: Digest,
@@ -65,7 +67,19 @@ impl Player {
         let real = recording.real(turn::is_about_memory);
         let port = OwnedPort::new(0, PortSet::NONE).map_err(|status| format!("cannot make a port: {status:?}"))?;
         let nobody = port.new_reference(REFERENCE_USE | REFERENCE_NOTIFY).map_err(|status| format!("cannot make a reference: {status:?}"))?;
-        Ok(Player { recording, real, next: 0, looks: 0, digest: Digest::default(), has_ended: false, _nobody: port, nobody, streams: BTreeMap::new() })
+        Ok(Player { recording, real, next: 0, shown: 0, looks: 0, digest: Digest::default(), has_ended: false, _nobody: port, nobody, streams: BTreeMap::new() })
+    }
+
+    /// The program begins, perhaps anew.
+    pub fn begins(&mut self) {
+        (self.next, self.looks, self.has_ended) = (0, 0, false);
+        self.digest = Digest::default();
+        self.streams.clear();
+    }
+
+    /// Returns the number of messages that have been answered.
+    pub fn replayed(&self) -> u64 {
+        self.next as u64
     }
 
     /// Words of the command.
@@ -105,6 +119,7 @@ impl Player {
         }
         letter.answer = Some(self.substitute());
         if turn.label == file::write::LABEL
+            && self.next >= self.shown
             && let Some(stream) = self.streams.get(&turn.port)
         {
             write_all(stream.handle(), &letter.bytes());
@@ -139,6 +154,7 @@ impl Player {
         }
         let number = self.next;
         self.next += 1;
+        self.shown = self.shown.max(self.next);
         let wanted = self.recording.exchanges.get(number).map(|exchange| &exchange.answer);
         let is_same = match (wanted, answer) {
             // The client is told of both in the same way.

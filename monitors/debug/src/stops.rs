@@ -71,7 +71,7 @@ fn exception(request: &mut Request<'_>) {
         let stop = process.and_then(|process| state.debugger.taken(process, &thread, &exception));
         if let Some(stop) = stop {
             state.debugger.stop_all();
-            state.tell(stop);
+            state.stopped(stop);
         }
         state.settle();
     });

@@ -96,6 +96,21 @@ impl Tape {
         }
     }
 
+    /// Returns the number of messages of a replay that have been answered.
+    pub fn replayed(&self) -> Option<u64> {
+        match self {
+            Tape::Record(_) => None,
+            Tape::Replay(player) => Some(player.replayed()),
+        }
+    }
+
+    /// The program begins, perhaps anew.
+    pub fn begins(&mut self) {
+        if let Tape::Replay(player) = self {
+            player.begins();
+        }
+    }
+
     /// Returns true if the program runs by the recording.
     pub fn is_replay(&self) -> bool {
         matches!(self, Tape::Replay(_))

@@ -109,13 +109,21 @@ impl Target for Debugger {
 
     fn insert_breakpoint(&mut self, process: u32, address: u64) -> bool {
         let Debugger { inferiors, copier, pages, .. } = self;
+        let is_replay = self.tape.is_some_and(|tape| tape.lock().is_replay());
         let Some(inferior) = inferiors.get_mut(&process) else { return false };
-        inferior.wanted.contains(&address) || inferior.insert(copier, pages, address) && inferior.wanted.insert(address)
+        if inferior.wanted.contains(&address) {
+            return true;
+        }
+        if is_replay {
+            // Memory that is not there yet was there later.
+            inferior.place(copier, pages, address);
+        }
+        (is_replay || inferior.insert(copier, pages, address)) && inferior.wanted.insert(address)
     }
 
     fn remove_breakpoint(&mut self, process: u32, address: u64) -> bool {
         let Debugger { inferiors, pages, .. } = self;
-        inferiors.get_mut(&process).is_some_and(|inferior| inferior.wanted.remove(&address) && inferior.breakpoints.remove(pages, address))
+        inferiors.get_mut(&process).is_some_and(|inferior| inferior.wanted.remove(&address) && inferior.displace(pages, address))
     }
 
     fn catch_calls(&mut self, process: u32, calls: Caught) {
@@ -129,7 +137,18 @@ impl Target for Debugger {
         self.events = events;
     }
 
+    fn can_go_back(&mut self) -> bool {
+        self.is_replay()
+    }
+
+    fn go_back(&mut self, thread: ThreadId, is_step: bool) -> bool {
+        self.goes_back(thread, is_step)
+    }
+
     fn resume(&mut self, threads: &[(ThreadId, Action)]) {
+        if let Some((_, action)) = threads.first() {
+            self.lets_go_on(*action);
+        }
         let mut processes: Vec<u32> = threads.iter().map(|(thread, _)| thread.process).collect();
         processes.dedup();
         for (thread, action) in threads {

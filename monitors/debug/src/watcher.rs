@@ -5,6 +5,7 @@ use crate::debugger::{self, Debugger};
 use crate::inferior::Inferior;
 use crate::manifest::MANIFEST;
 use crate::processes::{Beginning, Parked};
+use crate::rewinder;
 use crate::tape::{self, Tape};
 use crate::turn::Turn;
 use alloc::collections::BTreeMap;
@@ -154,6 +155,7 @@ impl Interposer for Watcher {
     }
 
     fn is_made(&self, space: Space, thread: Thread, keeper: Option<Reference>) {
+        self.tape(Tape::begins);
         if self.tape.is_some()
             && let Err(status) = tape::hide_time(space)
         {
@@ -202,6 +204,9 @@ impl Interposer for Watcher {
                 asked.turn = self.tape(|tape| tape.asked(letter));
             }
         }
+        if letter.label == parent::exit::LABEL && !letter.seen.outward && self.keeps_child() {
+            rewinder::awaits_end()?;
+        }
         match letter.label {
             parent::exit::LABEL if !letter.seen.outward => self.exits(letter.seen.tag, letter.words[0]),
             parent::keep::LABEL => asked.keeper = letter.references().first().and_then(|keeper| OwnedReference::copy_of(*keeper, REFERENCE_CONTROL).ok()),
@@ -235,6 +240,9 @@ impl Interposer for Watcher {
     fn answered(&self, _: usize, asked: Asked, returned: &Result<InterposedReply<'_>, Status>) {
         if let Some(turn) = asked.turn {
             self.tape(|tape| tape.answered(&turn, returned));
+            if let Some(messages) = self.tape(|tape| tape.replayed()).flatten() {
+                debugger::with(|state| state.debugger.passed(messages));
+            }
         }
         if let Some(parked) = asked.begins {
             let (number, has_failed) = (self.number(asked.process), matches!(returned, Ok(reply) if reply.label != 0));

@@ -116,6 +116,11 @@ impl Session {
         self.is_connected
     }
 
+    /// Returns true if gdb waits for a stop.
+    pub fn is_running(&self) -> bool {
+        self.is_running
+    }
+
     /// Takes note of a stop; returns the bytes to send.
     pub fn stopped(&mut self, stop: Stop, target: &mut impl Target) -> Vec<u8> {
         if self.is_connected && !self.is_running && !matches!(stop, Stop::Thread(..)) {

@@ -100,6 +100,8 @@ pub struct Proxies<T> {
     free: Vec<u32>,
     capacity: usize,
     next_number: u64,
+    /// Number of the first proxy of the child that there is: people see numbers from there on.
+    first_number: u64,
     /// Words of those that are to be retired, the oldest first.
     fading: VecDeque<u64>,
     /// Number of messages that were carried.
@@ -109,7 +111,7 @@ pub struct Proxies<T> {
 impl<T: Clone + Default> Proxies<T> {
     /// Room for `capacity` proxies; never for more than 65536.
     pub const fn new(capacity: usize) -> Proxies<T> {
-        Proxies { entries: Vec::new(), free: Vec::new(), capacity, next_number: 0, fading: VecDeque::new(), carried: 0 }
+        Proxies { entries: Vec::new(), free: Vec::new(), capacity, next_number: 0, first_number: 0, fading: VecDeque::new(), carried: 0 }
     }
 
     /// A free index becomes a live proxy; `None` if there are too many, or no memory for one more.
@@ -133,7 +135,7 @@ impl<T: Clone + Default> Proxies<T> {
         };
         self.entries[index] = Entry { state: State::Live, carried: 0, number, outward, origin, tag };
         self.next_number += 1;
-        Some(Taken { index, number, word: number << INDEX_BITS | index as u64 })
+        Some(Taken { index, number: number - self.first_number, word: number << INDEX_BITS | index as u64 })
     }
 
     /// There is room for `more` proxies beyond those that there was room for.
@@ -147,12 +149,18 @@ impl<T: Clone + Default> Proxies<T> {
         (entry.state == State::Live && entry.number == word >> INDEX_BITS).then_some(entry)
     }
 
+    /// Returns true if the proxy whose port has this word is live.
+    pub fn has(&mut self, word: u64) -> bool {
+        self.by_word(word).is_some()
+    }
+
     /// A message begins to be carried through the proxy whose port has this word; `None` if there
     /// is none any more.
     pub fn enter(&mut self, word: u64) -> Option<ProxyInfo<T>> {
+        let first = self.first_number;
         let entry = self.by_word(word)?;
         entry.carried += 1;
-        let seen = ProxyInfo { number: entry.number, outward: entry.outward, tag: entry.tag.clone() };
+        let seen = ProxyInfo { number: entry.number - first, outward: entry.outward, tag: entry.tag.clone() };
         self.carried += 1;
         Some(seen)
     }
@@ -166,11 +174,11 @@ impl<T: Clone + Default> Proxies<T> {
     /// its original belongs to the child, and whether it has the origin of proxy `asked`. Lends the
     /// original if `judge` says so. Returns what is known of the proxy, and what `judge` said.
     pub fn lend(&mut self, index: usize, asked: usize, judge: impl FnOnce(bool, bool) -> Loan) -> Option<(ProxyInfo<T>, Loan)> {
-        let origin = self.entries.get(asked).map(|entry| entry.origin);
+        let (origin, first) = (self.entries.get(asked).map(|entry| entry.origin), self.first_number);
         let entry = self.entries.get_mut(index).filter(|entry| entry.state == State::Live)?;
         let loan = judge(entry.outward, Some(entry.origin) == origin);
         entry.carried += u32::from(loan == Loan::Original);
-        Some((ProxyInfo { number: entry.number, outward: entry.outward, tag: entry.tag.clone() }, loan))
+        Some((ProxyInfo { number: entry.number - first, outward: entry.outward, tag: entry.tag.clone() }, loan))
     }
 
     /// A message has been carried. True: the caller dismantles the proxy and then frees it.
@@ -202,6 +210,30 @@ impl<T: Clone + Default> Proxies<T> {
             }
             _ => false,
         }
+    }
+
+    /// Retires all proxies, the child's parent, too. Returns the indices of those that the caller
+    /// has to dismantle and then free.
+    pub fn retire_all(&mut self) -> Vec<usize> {
+        self.fading.clear();
+        let live = self.entries.iter_mut().enumerate().filter(|(_, entry)| entry.state == State::Live);
+        let idle = live.filter_map(|(index, entry)| {
+            entry.state = State::Leaving;
+            (entry.carried == 0).then_some(index)
+        });
+        idle.collect()
+    }
+
+    /// Begins for another child: the next proxy is its parent. False: there are proxies of the old
+    /// one, whose messages are being carried.
+    pub fn begin_again(&mut self) -> bool {
+        let is_idle = self.entries.iter().all(|entry| entry.state == State::Free);
+        if is_idle {
+            self.entries.clear();
+            self.free.clear();
+            self.first_number = self.next_number;
+        }
+        is_idle
     }
 
     /// The proxy's objects are gone: its index can be taken again.
@@ -279,6 +311,24 @@ mod tests {
         assert!(!proxies.retire(first.word));
         assert_eq!(proxies.enter(first.word), None);
         assert!(proxies.enter(second.word).is_some());
+    }
+
+    #[test]
+    fn another_child_has_the_numbers_of_the_first() {
+        let mut proxies = Proxies::<()>::new(8);
+        let words: Vec<u64> = (0..4).map(|_| proxies.take(false, Origin::Unknown, ()).unwrap().word).collect();
+        assert!(proxies.enter(words[2]).is_some());
+        assert_eq!(proxies.retire_all(), [0, 1, 3]);
+        [0, 1, 3].into_iter().for_each(|index| proxies.free(index));
+        assert!(!proxies.begin_again() && proxies.enter(words[0]).is_none());
+        assert!(proxies.leave(2));
+        proxies.free(2);
+        assert!(proxies.begin_again());
+        let taken: Vec<Taken> = (0..3).map(|_| proxies.take(false, Origin::Unknown, ()).unwrap()).collect();
+        assert_eq!(taken.iter().map(|taken| (taken.index, taken.number)).collect::<Vec<_>>(), [(0, 0), (1, 1), (2, 2)]);
+        assert!(words.iter().all(|word| !proxies.has(*word)));
+        assert_eq!(proxies.enter(taken[2].word).map(|seen| seen.number), Some(2));
+        assert_eq!(proxies.lend(1, 0, |_, _| Loan::Proxy).map(|(seen, _)| seen.number), Some(1));
     }
 
     #[test]

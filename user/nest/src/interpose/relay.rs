@@ -7,14 +7,17 @@
 //! memory for one more, the last does not send on what could wait. So however many threads of the
 //! child wait, its end is heard of.
 
+mod bare;
 mod facts;
 mod hiring;
+mod restart;
 mod substitute;
 
 use super::reference_translation::{ReferenceTranslation, Translator, Way, destroy};
 use super::worker_buffers::{Answer, WorkerBuffers, filled, room};
 use super::objects::Objects;
 use super::proxies::{Origin, Proxies, ProxyInfo, index_of};
+use bare::BareReplies;
 use super::{InterposedRequest, InterposedReply, Interposer};
 use crate::{ChildPool, attending};
 use crate::host::Exception;
@@ -23,10 +26,10 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use nacre_abi::message::{KERNEL_BITS, NO_REFERENCES};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Code, Status, fault};
-use nacre_proto::describe::{Kind, Operation};
+use nacre_proto::describe::Operation;
 use nacre_proto::flags::{SERVICE_CONTROL, SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::frees::frees;
-use nacre_proto::{Errno, PROTOCOLS, describe, parent};
+use nacre_proto::{Errno, describe, parent};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 use nacre_rt::roomed::Room;
 use nacre_sys::gate;
@@ -71,30 +74,6 @@ pub struct Relay<W: Interposer> {
     space: Lock<Option<Space>>,
     /// Memory of the child and of all that it starts, in place of ours and our manager's.
     pool: Option<ChildPool>,
-}
-
-/// Operations that are declared to answer with words alone: for each protocol a bit for each
-/// operation. The kernel carries such an answer faster.
-struct BareReplies([u32; PROTOCOLS.len() + 1]);
-
-impl BareReplies {
-    /// Leaves out those whose answers the monitor wants to see.
-    fn new(reads_answer: fn(u32) -> bool) -> BareReplies {
-        let mut bits = [0; PROTOCOLS.len() + 1];
-        let operations = PROTOCOLS.iter().flat_map(|protocol| protocol.operations);
-        for operation in operations.filter(|one| one.bytes_out == Kind::None && one.references_out.is_empty() && !reads_answer(one.label)) {
-            if let Some(word) = bits.get_mut((operation.label >> 16) as usize) {
-                *word |= 1u32.checked_shl(operation.label & 0xffff).unwrap_or(0);
-            }
-        }
-        BareReplies(bits)
-    }
-
-    #[inline]
-    fn has(&self, label: u32) -> bool {
-        let (protocol, operation) = ((label >> 16) as usize, label & 0xffff);
-        operation < 32 && self.0.get(protocol).is_some_and(|bits| bits & (1 << operation) != 0)
-    }
 }
 
 fn references<T>(crossing: Option<&ReferenceTranslation<T>>) -> &[Reference] {
@@ -267,10 +246,11 @@ impl<W: Interposer> Relay<W> {
     #[cold]
     fn handle_signal(&self, desk: &mut WorkerBuffers, received: &Received) -> Option<Answer<W::Tag>> {
         destroy(&desk.request_slots[..received.references()]);
+        let is_of_child = index_of(received.word) == 0 && self.proxies.lock().has(received.word);
         if let Some(bits) = received.notification() {
             // Who keeps the child's space has its first proxy, so both bits of the kernel say there
             // that the child is no more.
-            if bits & KERNEL_BITS != 0 && index_of(received.word) == 0 {
+            if bits & KERNEL_BITS != 0 && is_of_child {
                 if self.is_ours() {
                     self.end(self.watch.killed(desk.number));
                 }
@@ -279,7 +259,7 @@ impl<W: Interposer> Relay<W> {
             self.pass_notification(desk, received.word, bits);
             return None;
         }
-        if received.info.has(Info::EXCEPTION) && index_of(received.word) == 0 {
+        if received.info.has(Info::EXCEPTION) && is_of_child {
             self.end(self.watch.exception(desk.number, &Exception::from_words(received.words)));
         }
         // Keepers of regions are not interposed on: a fault that comes here was sent astray.
@@ -382,7 +362,7 @@ impl<W: Interposer> Relay<W> {
         let watched = self.watch.request(&mut letter);
         let (words, size, patience, substitute) = (letter.words, letter.size, letter.patience, letter.answer.take());
         let is_exit = received.label() == parent::exit::LABEL && index_of(received.word) == 0;
-        if is_exit && self.is_ours() {
+        if is_exit && self.is_ours() && watched.is_ok() {
             self.end(received.words[0]);
         }
         let message = Message::new(received.label(), words).with_bytes(filled(desk.request, size)).with_references(references(crossing.as_deref()));

@@ -9,6 +9,7 @@ pub use crate::ward::short_name;
 use crate::{ChildPool, SpawnError, Services, Ward, attending, search};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_control::Facts;
 use nacre_proto::flags::{OWN_POSITION, POOL_DATA};
@@ -29,6 +30,9 @@ trait Work: Sync {
     fn leave(&self, status: u64);
     fn is_made(&self, child: (Space, Thread), keeper: Option<Reference>);
     fn is_begun(&self);
+    fn parent_given(&self, space: Option<Space>);
+    fn forget_child(&self);
+    fn begin_again(&self, original: Reference) -> Result<Ports, Status>;
     fn facts(&self) -> Facts;
     fn random(&self) -> Option<[u8; 16]>;
 }
@@ -50,6 +54,19 @@ impl<W: Interposer> Work for Relay<W> {
         self.watch().is_begun();
     }
 
+    fn parent_given(&self, space: Option<Space>) {
+        Relay::parent_given(self, space);
+    }
+
+    fn forget_child(&self) {
+        Relay::forget_child(self);
+    }
+
+    fn begin_again(&self, original: Reference) -> Result<Ports, Status> {
+        let parent = Relay::begin_again(self, original, W::Tag::default())?;
+        Ok(Ports { parent, keeper: self.keeper() })
+    }
+
     fn facts(&self) -> Facts {
         Relay::facts(self)
     }
@@ -59,10 +76,19 @@ impl<W: Interposer> Work for Relay<W> {
     }
 }
 
+/// What is run, to run it again.
+struct Command {
+    words: Vec<Vec<u8>>,
+    arguments: Arguments,
+}
+
 static RELAY: Lock<Option<&'static dyn Work>> = Lock::new(None);
 static SERVICES: Lock<Option<Services>> = Lock::new(None);
 /// The child, if it is a process beside us.
 static WARD: Lock<Option<&'static Ward>> = Lock::new(None);
+/// The child, if it is our own.
+static CHILD: Lock<Option<Child<Services>>> = Lock::new(None);
+static COMMAND: Lock<Option<Command>> = Lock::new(None);
 
 /// Writes all of `bytes` to a stream, as far as that can be done.
 pub fn write_all(stream: Reference, mut bytes: &[u8]) {
@@ -140,8 +166,8 @@ fn facts() -> Facts {
     relay.map_or(Facts::default(), |relay| relay.facts())
 }
 
-/// Starts the child: the space that it lives in, if that is ours to keep.
-fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<Option<Child<Services>>, SpawnError> {
+/// Starts the child.
+fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<(), SpawnError> {
     let mut services = SERVICES.lock();
     let services = services.as_mut().ok_or(SpawnError::NotFound)?;
     let (ward, relay) = (*WARD.lock(), *RELAY.lock());
@@ -149,15 +175,36 @@ fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<Optio
     if let Some(ward) = ward {
         let data = services.pageable_pool();
         let child = search::spawn_with(&mut ward.maker(services.files()).with_data_pool(data), command, random, arguments, Ports { keeper: Reference::NONE, ..ports })?;
+        tell(|relay| relay.parent_given(None));
         tell(|relay| relay.is_made((child.space(), child.thread()), None));
         ward.begin(&child, command)?;
         tell(|relay| relay.is_begun());
-        return Ok(None);
+        return Ok(());
     }
     let child = search::spawn_with(services, command, random, arguments, ports)?;
+    tell(|relay| relay.parent_given(Some(child.space())));
     tell(|relay| relay.is_made((child.space(), child.thread()), Some(ports.keeper)));
-    child.start()?;
-    Ok(Some(child))
+    let mut place = CHILD.lock();
+    place.insert(child).start()
+}
+
+/// Ends the child and begins it anew: the numbers that people see begin anew, too. The child is no
+/// manager's process ([`Interposer::keeps_child`]), and no worker of the relay calls this. `None`:
+/// there is no child.
+pub fn restart() -> Option<Result<(), String>> {
+    let relay = (*RELAY.lock())?;
+    // Its port goes first, so that nobody hears of its end.
+    relay.forget_child();
+    drop(CHILD.lock().take()?);
+    let command = COMMAND.lock();
+    let Command { words, arguments } = command.as_ref()?;
+    let words: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
+    let made = OwnedReference::copy_of(Reference::PARENT, REFERENCE_USE).and_then(|original| relay.begin_again(original.leak()));
+    let ports = match made {
+        Ok(ports) => ports,
+        Err(status) => return Some(Err(kernel("its first proxy")(status))),
+    };
+    Some(start(&words, arguments, ports).map_err(|refusal| alloc::format!("cannot run {}: {refusal}", name(&words))))
 }
 
 /// Returns the original of the child's parent. Below a manager, makes the child a process first, if
@@ -221,15 +268,12 @@ pub fn run_with<W: Interposer>(watch: W, tag: W::Tag, mut services: Services, po
     *RELAY.lock() = Some(relay);
     attending::begin_with(facts, relay.watch().follower());
     let parent = relay.parent(original.leak(), tag).map_err(kernel("its first proxy"))?;
-    let child = match start(command, arguments, Ports { parent, keeper: relay.keeper() }) {
-        Ok(child) => child,
-        Err(refusal) => {
-            let program = nacre_rt::Arguments::iter(arguments).next().map_or(String::new(), |word| String::from_utf8_lossy(word).into_owned());
-            show(&alloc::format!("{program}: cannot run {}: {refusal}\n", name(command)));
-            return Ok(refusal.exit_status() as i32);
-        }
-    };
-    relay.parent_given(child.as_ref().map(Child::space));
+    *COMMAND.lock() = Some(Command { words: command.iter().map(|word| word.to_vec()).collect(), arguments: *arguments });
+    if let Err(refusal) = start(command, arguments, Ports { parent, keeper: relay.keeper() }) {
+        let program = nacre_rt::Arguments::iter(arguments).next().map_or(String::new(), |word| String::from_utf8_lossy(word).into_owned());
+        show(&alloc::format!("{program}: cannot run {}: {refusal}\n", name(command)));
+        return Ok(refusal.exit_status() as i32);
+    }
     if ward.is_some() {
         let waiting = thread::spawn(await_end, 0).map_err(|errno| alloc::format!("cannot make a thread: {errno}"))?;
         core::mem::forget(waiting);
@@ -237,6 +281,5 @@ pub fn run_with<W: Interposer>(watch: W, tag: W::Tag, mut services: Services, po
     // This thread is the first worker.
     relay.hire(|_| true);
     let status = relay.work(0);
-    drop(child);
     Err(alloc::format!("cannot receive: {status:?}"))
 }
