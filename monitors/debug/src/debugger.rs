@@ -154,9 +154,11 @@ impl Debugger {
 
     /// Stops all threads of all processes that are debugged.
     pub fn stop_all(&mut self) {
+        let is_alone = self.rewinder.travels();
         let Debugger { inferiors, copier, .. } = self;
         for inferior in inferiors.values_mut().filter(|inferior| inferior.is_attached) {
-            inferior.threads.stop(&inferior.view);
+            // To look at all objects takes long, and a recording has one thread.
+            if is_alone { inferior.threads.stop_known() } else { inferior.threads.stop(&inferior.view) }
             inferior.threads.number((&inferior.view, copier));
             inferior.withdraw();
         }

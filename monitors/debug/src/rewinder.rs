@@ -51,6 +51,13 @@ pub struct Rewinder {
     end: End,
 }
 
+impl Rewinder {
+    /// Returns true if the program is on the way to an earlier place.
+    pub fn travels(&self) -> bool {
+        self.journey.is_some()
+    }
+}
+
 /// Begins the program anew whenever that is wanted, for as long as this program runs.
 pub fn serve(_: usize) {
     loop {
@@ -176,11 +183,7 @@ impl State {
         }
         self.debugger.stop_all();
         let Some(first) = self.debugger.threads().first().copied() else { return };
-        if self.debugger.rewinder.journey.take().is_some() {
-            self.debugger.rewinder = Rewinder { generation: self.debugger.rewinder.generation, end: self.debugger.rewinder.end, ..Rewinder::default() };
-            let Debugger { inferiors, copier, pages, .. } = &mut self.debugger;
-            inferiors.values_mut().for_each(|inferior| inferior.set_marks(copier, pages, &BTreeSet::new()));
-        }
+        self.debugger.gives_journey_up();
         self.stopped(Stop::Thread(first, signal, Reason::Signal));
         self.debugger.history.is_lost();
     }
@@ -204,6 +207,21 @@ impl Debugger {
             None => self.rewinder.is_at_start = true,
         }
         true
+    }
+
+    /// The program stops on its way, and stays there.
+    pub fn gives_journey_up(&mut self) {
+        if self.rewinder.journey.take().is_none() {
+            return;
+        }
+        let Debugger { inferiors, copier, pages, rewinder, history, .. } = self;
+        *rewinder = Rewinder { generation: rewinder.generation, is_wanted: rewinder.is_wanted, end: rewinder.end, ..Rewinder::default() };
+        for inferior in inferiors.values_mut() {
+            inferior.threads.stop_known();
+            inferior.withdraw();
+            inferior.set_marks(copier, pages, &BTreeSet::new());
+        }
+        history.is_lost();
     }
 
     /// The program is begun anew.
@@ -277,7 +295,7 @@ impl Debugger {
 impl Inferior {
     /// The thread that waits for an answer stops where its program goes on. False: it does not.
     fn stop_behind_call(&mut self, copier: &Copier, pages: &mut Pages) -> bool {
-        self.threads.stop(&self.view);
+        self.threads.stop_known();
         let Some(entry) = self.threads.iter().find(|entry| entry.is_ours) else { return false };
         let number = entry.number;
         let address = entry.awaited.is_none().then(|| entry.state()).flatten().map(|state| {

@@ -168,6 +168,7 @@ impl Target for Debugger {
     }
 
     fn detach(&mut self, process: u32) {
+        self.gives_journey_up();
         let Debugger { inferiors, pages, .. } = self;
         let Some(inferior) = inferiors.get_mut(&process).filter(|inferior| inferior.is_attached) else { return };
         let ended = inferior.detach(pages);

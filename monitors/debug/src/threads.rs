@@ -5,6 +5,7 @@ use crate::gates::SystemCall;
 use crate::library::{self, is_in_library};
 use crate::view::View;
 use alloc::vec::Vec;
+use nacre_abi::PAGE_SIZE;
 use nacre_abi::rights::REFERENCE_ALL;
 use nacre_abi::state::ThreadState;
 use nacre_gdb::Registers;
@@ -42,6 +43,8 @@ pub struct Entry {
     pub number: u32,
     /// Address of the object in our own space; 0 for the first, which others have made.
     slot: u64,
+    /// Address of the object in our own space as long as it is known, or 0.
+    home: u64,
     reference: OwnedReference,
     /// gdb was told of it, so its number stays.
     pub is_told: bool,
@@ -67,6 +70,13 @@ impl Entry {
     /// The thread.
     pub fn thread(&self) -> Thread {
         Thread::through(self.reference.handle())
+    }
+
+    /// Returns true if a reference is known to lead to it. To look in all of a process takes
+    /// thousands of times as long.
+    fn is_target(&self, thread: Reference) -> bool {
+        let page = self.home & !(PAGE_SIZE - 1);
+        self.home != 0 && thread.reveal(page, PAGE_SIZE).is_ok_and(|found| found.is_some_and(|found| found.address == self.home))
     }
 
     /// Reads the state of the stopped thread.
@@ -112,7 +122,8 @@ impl Threads {
 
     fn add(&mut self, thread: Thread, slot: u64, number: u32) -> Result<(), Errno> {
         let reference = OwnedReference::made_by(|place| thread.reference(place, REFERENCE_ALL))?;
-        self.all.push(Entry { number, slot, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, interrupted_at: None, awaited: None, call: None, returns: None, returned: None });
+        let home = if slot == 0 { thread.0 } else { slot };
+        self.all.push(Entry { number, slot, home, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, interrupted_at: None, awaited: None, call: None, returns: None, returned: None });
         Ok(())
     }
 
@@ -156,6 +167,9 @@ impl Threads {
     /// The thread that a reference leads to.
     pub fn find(&mut self, view: &View, thread: Reference) -> Option<&mut Entry> {
         self.forget_gone();
+        if let Some(at) = self.all.iter().position(|entry| entry.is_target(thread)) {
+            return self.all.get_mut(at);
+        }
         let slot = view.place_of(thread).unwrap_or(0);
         // To look at all objects takes much longer.
         if self.all.iter().all(|entry| entry.slot != slot) {
@@ -164,10 +178,15 @@ impl Threads {
         self.all.iter_mut().find(|entry| entry.slot == slot)
     }
 
+    /// Stops all that are known.
+    pub fn stop_known(&mut self) {
+        self.all.iter_mut().for_each(Entry::stop);
+    }
+
     /// Stops all that run.
     pub fn stop(&mut self, view: &View) {
         loop {
-            self.all.iter_mut().for_each(Entry::stop);
+            self.stop_known();
             // A thread that was not stopped yet may have made others.
             if !self.look(view) {
                 return;
@@ -178,8 +197,9 @@ impl Threads {
     /// Gives threads of Linux programs the numbers that they have there.
     pub fn number(&mut self, memory: (&View, &Copier)) {
         for index in 0..self.all.len() {
-            let is_new = self.all[index].number >= FIRST_NUMBER && !self.all[index].is_told;
-            let state = self.all[index].state().filter(|state| is_new && state.gs_base != 0);
+            let entry = &self.all[index];
+            let is_new = entry.number >= FIRST_NUMBER && !entry.is_told;
+            let state = is_new.then(|| entry.state()).flatten().filter(|state| state.gs_base != 0);
             let number = state.and_then(|state| library::thread_number(memory, &state));
             if let Some(number) = number.filter(|number| self.all.iter().all(|entry| entry.number != *number)) {
                 self.all[index].number = number;
