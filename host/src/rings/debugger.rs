@@ -35,7 +35,10 @@ struct Case {
     cpus: &'static [u32],
 }
 
-const CASES: [Case; 11] = [
+/// Records a program, and runs it by the recording.
+const REPLAY: &str = "debug -q --record r /program; debug --replay r";
+
+const CASES: [Case; 14] = [
     Case { sentence: "breakpoints, steps and the end of a program that is alone", under: &["debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "a process in a world", under: &["process", "debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "symbols come from the guest", under: &["process", "debug"], program: "one", script: "one", has_symbols: false, cpus: &[1, 2] },
@@ -47,6 +50,9 @@ const CASES: [Case; 11] = [
     Case { sentence: "steps backwards by the record that gdb keeps", under: &["process", "debug"], program: "one", script: "back", has_symbols: true, cpus: &[1] },
     Case { sentence: "memory that nobody brings while the program stands still", under: &["process", "debug"], program: "served", script: "served", has_symbols: true, cpus: &[1] },
     Case { sentence: "a process that is made, and becomes another program", under: &["process", "debug"], program: "family", script: "family", has_symbols: true, cpus: &[2] },
+    Case { sentence: "back and forth in a replay", under: &["process", "sh", "-c", REPLAY], program: "replay", script: "replay", has_symbols: true, cpus: &[1, 2] },
+    Case { sentence: "a replay below a tracer", under: &["process", "trace", "-q", "sh", "-c", REPLAY], program: "replay", script: "replay", has_symbols: true, cpus: &[1] },
+    Case { sentence: "a replay above a checkpointer", under: &["checkpoint", "process", "sh", "-c", REPLAY], program: "replay", script: "replay", has_symbols: true, cpus: &[1] },
 ];
 
 /// Runs all of them, on one processor and on two.
@@ -78,8 +84,13 @@ fn debug(root: &Path, products: &Products, case: &Case, cpus: u32) -> Outcome<Op
     let (scratch, sources) = (Folder::new("debugged")?, root.join(FOLDER));
     let program = compile(&sources.join(case.program).with_extension("c"), &scratch)?;
     let mut command: Vec<std::ffi::OsString> = case.under.iter().map(Into::into).collect();
-    command.push(program.clone().into());
-    let guest = Guest::compose(products, &GuestArguments { bare: true, command, ..GuestArguments::default() }, &Facts::PIPE)?;
+    let mut files = Vec::new();
+    // A script names it by its path in the guest.
+    match case.under.last() {
+        Some(&"debug") => command.push(program.clone().into()),
+        _ => files.push(format!("{}:/program", program.display())),
+    }
+    let guest = Guest::compose(products, &GuestArguments { bare: true, command, files, ..GuestArguments::default() }, &Facts::PIPE)?;
     let image = Scratch::write("boot-image", &guest.image)?;
     let line = DebugLine::open(0)?;
     let (port, socket) = (line.number(), line.socket());

@@ -2,13 +2,16 @@
 //! what was done to come there: legs. A journey follows legs, from the first instruction on; it can
 //! count the breakpoints on the way, and look for the step that leads to a place.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_gdb::{Reason, Registers};
 
 /// Maximum number of steps of a search for one place.
 pub const MAX_STEPS: u64 = 1_000_000;
+
+/// Steps that take as long as a stop at a breakpoint.
+const STOP_COST: u64 = 3;
 
 /// Part of a way.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -99,6 +102,15 @@ enum Goal {
     Before(Sought),
 }
 
+/// A counted breakpoint that was met.
+#[derive(Clone, Debug)]
+struct Found {
+    leg: usize,
+    /// Its number in the leg.
+    number: u64,
+    seen: Seen,
+}
+
 /// A journey.
 #[derive(Clone, Debug)]
 pub struct Journey {
@@ -113,16 +125,19 @@ pub struct Journey {
     passed: u64,
     /// Messages that had been answered when the last leg began.
     started: u64,
-    /// Leg of the last counted breakpoint, and its number there.
-    found: Option<(usize, u64)>,
+    /// The last counted breakpoint, and the one before.
+    found: Option<Found>,
+    found_before: Option<Found>,
     /// Steps of the search, and breakpoints that it has met.
     steps: u64,
     met: u64,
+    /// Addresses of the steps of the search, as far as there is memory.
+    trail: Vec<u64>,
 }
 
 impl Journey {
     fn new(way: Vec<Leg>, goal: Goal, counted: BTreeSet<u64>) -> Journey {
-        Journey { way, goal, counted, leg: 0, done: 0, passed: 0, started: 0, found: None, steps: 0, met: 0 }
+        Journey { way, goal, counted, leg: 0, done: 0, passed: 0, started: 0, found: None, found_before: None, steps: 0, met: 0, trail: Vec::new() }
     }
 
     /// A journey to a place that this way leads to.
@@ -196,8 +211,10 @@ impl Journey {
 
     /// The program stands before its first instruction.
     pub fn begins(&mut self, halt: &Halt) -> Order {
-        (self.leg, self.done, self.passed, self.found, self.steps, self.met) = (0, 0, 0, None, 0, 0);
+        (self.leg, self.done, self.passed, self.steps, self.met) = (0, 0, 0, 0, 0);
+        (self.found, self.found_before) = (None, None);
         self.started = halt.seen.messages;
+        self.trail.clear();
         self.goes_on(halt)
     }
 
@@ -237,11 +254,15 @@ impl Journey {
             }
             None => {
                 self.steps += 1;
+                if self.trail.try_reserve(1).is_ok() {
+                    self.trail.push(address);
+                }
                 return self.is_through(halt);
             }
         };
         if is_counted && !(is_over && self.leg + 1 == self.way.len()) {
-            self.found = Some((self.leg, number));
+            let found = Found { leg: self.leg, number, seen: halt.seen.clone() };
+            self.found_before = self.found.replace(found);
         }
         if is_over {
             (self.leg, self.done, self.passed) = (self.leg + 1, 0, 0);
@@ -257,8 +278,10 @@ impl Journey {
         match &self.goal {
             Goal::Arrive(reason) => Order::Tell(reason.clone()),
             Goal::Last => {
-                *self = match self.found {
-                    Some((leg, number)) => Journey::to(self.cut(leg, number), Reason::Breakpoint),
+                // An instruction that cannot be made stops twice at one place.
+                let is_here = self.found.as_ref().is_some_and(|found| found.seen.is(&halt.seen));
+                *self = match if is_here { &self.found_before } else { &self.found } {
+                    Some(found) => Journey::to(self.cut(found.leg, found.number), Reason::Breakpoint),
                     None => Journey::to(Vec::new(), Reason::ReplayBegins),
                 };
                 Order::Rewind
@@ -276,8 +299,7 @@ impl Journey {
                     }
                     (true, 0) => self.earlier(sought.clone()),
                     (true, steps) => {
-                        let less = (steps > 1).then_some(Leg::Steps(steps - 1));
-                        *self = Journey::to(self.way.iter().cloned().chain(less).collect(), Reason::Signal);
+                        *self = Journey::to(self.way.iter().cloned().chain(shortened(&self.trail, steps - 1)).collect(), Reason::Signal);
                         Order::Rewind
                     }
                     _ if is_past => Order::Fail,
@@ -308,6 +330,23 @@ impl Journey {
         *self = Journey::new(way, Goal::Before(Sought { stops: 0, gap: 2 * sought.gap, ..sought }), BTreeSet::new());
         Order::Rewind
     }
+}
+
+/// Legs that lead as far as so many steps, of which these are the addresses: by a run, if there is
+/// an address that is rarely met, and the rest by steps.
+fn shortened(trail: &[u64], steps: u64) -> Vec<Leg> {
+    let mut met: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for (address, step) in trail.iter().zip(1..=steps) {
+        let entry = met.entry(*address).or_default();
+        *entry = (entry.0 + 1, step);
+    }
+    let cost = |(times, last): (u64, u64)| STOP_COST * times + (steps - last);
+    let best = met.into_iter().min_by_key(|(_, one)| cost(*one)).filter(|(_, one)| cost(*one) < steps);
+    let (run, rest) = match best {
+        Some((address, (stops, last))) => (Some(Leg::Run { at: BTreeSet::from([address]), stops }), steps - last),
+        None => (None, steps),
+    };
+    run.into_iter().chain((rest > 0).then_some(Leg::Steps(rest))).collect()
 }
 
 /// The way to behind a message, of which there may be none.

@@ -90,7 +90,7 @@ impl State {
     /// Something has stopped: gdb is told, or a journey goes on.
     pub fn stopped(&mut self, stop: Stop) {
         match stop {
-            Stop::Thread(thread, _, reason) if self.debugger.rewinder.journey.is_some() => self.travels(thread, &reason),
+            Stop::Thread(thread, signal, reason) if self.debugger.rewinder.journey.is_some() => self.travels(thread, signal, &reason),
             Stop::Thread(thread, ..) if self.debugger.is_replay() => {
                 let seen = self.debugger.seen(thread);
                 self.debugger.history.stops(seen);
@@ -114,11 +114,11 @@ impl State {
         }
     }
 
-    fn travels(&mut self, thread: ThreadId, reason: &Reason) {
+    fn travels(&mut self, thread: ThreadId, signal: u8, reason: &Reason) {
         let seen = self.debugger.seen(thread);
         let rewinder = &mut self.debugger.rewinder;
         let is_behind_message = core::mem::take(&mut rewinder.is_behind_message);
-        let is_over = core::mem::take(&mut rewinder.is_over) && !is_behind_message && *reason == Reason::Signal;
+        let is_over = core::mem::take(&mut rewinder.is_over) && !is_behind_message && (signal, reason) == (TRAP, &Reason::Signal);
         let halt = Halt { seen, is_breakpoint: *reason == Reason::Breakpoint, is_behind_message };
         let Some(journey) = &mut rewinder.journey else { return };
         let order = match core::mem::take(&mut rewinder.is_rewinding) {
@@ -156,11 +156,7 @@ impl State {
         }
         rewinder.awaited = None;
         if let Some(inferior) = inferiors.get_mut(&thread.process) {
-            inferior.set_marks(copier, pages, &BTreeSet::new());
-            for address in core::mem::take(&mut rewinder.wanted) {
-                inferior.place(copier, pages, address);
-                inferior.wanted.insert(address);
-            }
+            inferior.has_arrived(copier, pages, &core::mem::take(&mut rewinder.wanted));
         }
         self.tell(Stop::Thread(thread, TRAP, reason));
     }
@@ -215,11 +211,12 @@ impl Debugger {
             return;
         }
         let Debugger { inferiors, copier, pages, rewinder, history, .. } = self;
+        let wanted = core::mem::take(&mut rewinder.wanted);
         *rewinder = Rewinder { generation: rewinder.generation, is_wanted: rewinder.is_wanted, end: rewinder.end, ..Rewinder::default() };
         for inferior in inferiors.values_mut() {
             inferior.threads.stop_known();
             inferior.withdraw();
-            inferior.set_marks(copier, pages, &BTreeSet::new());
+            inferior.has_arrived(copier, pages, &wanted);
         }
         history.is_lost();
     }
@@ -325,6 +322,15 @@ impl Inferior {
     fn place_more(&mut self, copier: &Copier, pages: &mut Pages) {
         for address in core::mem::take(&mut self.unplaced) {
             self.place(copier, pages, address);
+        }
+    }
+
+    /// gdb's breakpoints follow those of a journey.
+    fn has_arrived(&mut self, copier: &Copier, pages: &mut Pages, wanted: &BTreeSet<u64>) {
+        self.set_marks(copier, pages, &BTreeSet::new());
+        for address in wanted {
+            self.place(copier, pages, *address);
+            self.wanted.insert(*address);
         }
     }
 
