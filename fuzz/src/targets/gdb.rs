@@ -65,6 +65,15 @@ impl Target for Process {
         assert!(!threads.is_empty() && threads.iter().all(|(thread, _)| self.threads.contains(thread)), "threads that are not there go on");
     }
 
+    fn can_go_back(&mut self) -> bool {
+        true
+    }
+
+    fn go_back(&mut self, thread: ThreadId, is_step: bool) -> bool {
+        assert!(self.threads.contains(&thread), "a thread that is not there goes back");
+        is_step
+    }
+
     fn interrupt(&mut self) {}
 
     fn kill(&mut self, process: u32) {
@@ -105,7 +114,7 @@ impl Target for Process {
 const STARTS: &[&[u8]] = &[
     b"?", b"g", b"G", b"p10", b"P10=", b"m0,", b"M0,2:", b"X0,2:", b"Z0,", b"z0,", b"Hgp1.", b"T", b"D;1", b"k", b"qSupported", b"qfThreadInfo", b"qsThreadInfo",
     b"qThreadExtraInfo,", b"qXfer:auxv:read::0,", b"qXfer:features:read:target.xml:", b"qXfer:threads:read::0,", b"QStartNoAckMode", b"vCont;", b"vCont;s:p1.1;c", b"vKill;1",
-    b"vFile:open:2f61,", b"vFile:pread:2,", b"vFile:fstat:2", b"vFile:readlink:2f", b"QCatchSyscalls:1;", b"qSupported:fork-events+;", b"vNacreGone:",
+    b"vFile:open:2f61,", b"vFile:pread:2,", b"vFile:fstat:2", b"vFile:readlink:2f", b"QCatchSyscalls:1;", b"qSupported:fork-events+;", b"vNacreGone:", b"bs", b"bc",
 ];
 
 /// A packet with the right checksum.

@@ -38,7 +38,7 @@ struct Case {
 /// Records a program, and runs it by the recording.
 const REPLAY: &str = "debug -q --record r /program; debug --replay r";
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 13] = [
     Case { sentence: "breakpoints, steps and the end of a program that is alone", under: &["debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "a process in a world", under: &["process", "debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "symbols come from the guest", under: &["process", "debug"], program: "one", script: "one", has_symbols: false, cpus: &[1, 2] },
@@ -52,7 +52,6 @@ const CASES: [Case; 14] = [
     Case { sentence: "a process that is made, and becomes another program", under: &["process", "debug"], program: "family", script: "family", has_symbols: true, cpus: &[2] },
     Case { sentence: "back and forth in a replay", under: &["process", "sh", "-c", REPLAY], program: "replay", script: "replay", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "a replay below a tracer", under: &["process", "trace", "-q", "sh", "-c", REPLAY], program: "replay", script: "replay", has_symbols: true, cpus: &[1] },
-    Case { sentence: "a replay above a checkpointer", under: &["checkpoint", "process", "sh", "-c", REPLAY], program: "replay", script: "replay", has_symbols: true, cpus: &[1] },
 ];
 
 /// Runs all of them, on one processor and on two.

@@ -29,8 +29,9 @@ pub struct Debugger {
     pub files: Files,
     /// Recording of the program, which says what its counter says.
     pub tape: Option<&'static Lock<Tape>>,
-    /// What gdb has done with a replay, and what goes back in it.
+    /// History of a replay.
     pub history: History,
+    /// State of what goes back in a replay.
     pub rewinder: Rewinder,
     /// Set of the ports that hear of exceptions.
     set: OwnedPortSet,

@@ -14,7 +14,7 @@ pub struct History {
     started: u64,
     /// The place where the program stands.
     seen: Seen,
-    /// What the program does.
+    /// Leg that the program is on.
     under_way: Option<Leg>,
 }
 

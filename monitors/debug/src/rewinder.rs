@@ -16,7 +16,7 @@ use nacre_proto::Errno;
 /// Signal of stops.
 const TRAP: u8 = 5;
 
-/// Whether a program that is about to end waits for gdb.
+/// Stages of the end of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum End {
     /// The program is not about to end.
@@ -276,8 +276,8 @@ impl Debugger {
         self.history.goes_on(action.is_step, &inferior.wanted);
     }
 
-    /// So many messages of a replay have been answered: the program's thread waits for the answer
-    /// to the last one.
+    /// Takes note that so many messages of a replay have been answered: the program's thread waits
+    /// for the answer to the last one.
     pub fn passed(&mut self, messages: u64) {
         let Debugger { inferiors, copier, pages, rewinder, .. } = self;
         let Some(inferior) = inferiors.values_mut().next() else { return };

@@ -19,9 +19,21 @@ struct Fake {
     ended: Vec<(&'static str, u32)>,
     caught: Caught,
     events: Events,
+    back: Option<Vec<bool>>,
 }
 
 impl Target for Fake {
+    fn can_go_back(&mut self) -> bool {
+        self.back.is_some()
+    }
+
+    fn go_back(&mut self, _: ThreadId, is_step: bool) -> bool {
+        self.back.as_mut().is_some_and(|back| {
+            back.push(is_step);
+            back.len() < 3
+        })
+    }
+
     fn threads(&mut self) -> Vec<ThreadId> {
         if self.ended.is_empty() { Vec::from([FIRST, SECOND]) } else { Vec::new() }
     }
@@ -325,4 +337,24 @@ fn a_gdb_says_which_events_it_knows() {
     let answer = ask(&mut session, &mut target, b"qSupported:multiprocess+;fork-events+;swbreak+");
     assert!(String::from_utf8_lossy(&answer).contains(";fork-events+;exec-events+"));
     assert_eq!(target.events, Events { forks: true, execs: false });
+}
+
+#[test]
+fn a_replay_goes_back() {
+    let (mut session, mut target) = (Session::default(), Fake::default());
+    assert_eq!(ask(&mut session, &mut target, b"bs"), b"");
+    assert!(!String::from_utf8_lossy(&ask(&mut session, &mut target, b"qSupported")).contains("Reverse"));
+    target.back = Some(Vec::new());
+    assert!(String::from_utf8_lossy(&ask(&mut session, &mut target, b"qSupported")).ends_with(";ReverseStep+;ReverseContinue+"));
+    assert_eq!(ask(&mut session, &mut target, b"bx"), b"");
+    for (packet, reason, word) in [(b"bs", Reason::ReplayBegins, "replaylog:begin"), (b"bc", Reason::ReplayEnds, "replaylog:end")] {
+        session.feed(&crate::packet::frame(packet), &mut target);
+        assert!(session.is_running());
+        let told = bodies(&session.stopped(Stop::Thread(FIRST, 5, reason), &mut target));
+        assert_eq!(told, [format!("T05{word};thread:p1.1;").into_bytes()]);
+    }
+    assert_eq!(target.back, Some(vec![true, false]));
+    // It cannot now.
+    assert_eq!(ask(&mut session, &mut target, b"bs"), b"E01");
+    assert!(!session.is_running());
 }

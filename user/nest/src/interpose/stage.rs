@@ -76,7 +76,7 @@ impl<W: Interposer> Work for Relay<W> {
     }
 }
 
-/// What is run, to run it again.
+/// Command that is run.
 struct Command {
     words: Vec<Vec<u8>>,
     arguments: Arguments,

@@ -10,7 +10,7 @@ use nacre_sys::{Reference, Status, Thread};
 const PAUSE: u64 = 100_000;
 
 impl<W: Interposer> Relay<W> {
-    /// Nobody of the child can call a proxy any more.
+    /// Retires all proxies, so that nobody of the child can call one.
     pub fn forget_child(&self) {
         let mut proxies = self.proxies.lock();
         for index in proxies.retire_all() {
