@@ -38,11 +38,12 @@ struct Case {
 /// Records a program, and runs it by the recording.
 const REPLAY: &str = "debug -q --record r /program; debug --replay r";
 
-const CASES: [Case; 13] = [
+const CASES: [Case; 15] = [
     Case { sentence: "breakpoints, steps and the end of a program that is alone", under: &["debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "a process in a world", under: &["process", "debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "symbols come from the guest", under: &["process", "debug"], program: "one", script: "one", has_symbols: false, cpus: &[1, 2] },
     Case { sentence: "below a tracer", under: &["process", "trace", "-q", "debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
+    Case { sentence: "below a checkpointer", under: &["checkpoint", "process", "debug"], program: "one", script: "one", has_symbols: true, cpus: &[1] },
     Case { sentence: "threads, a signal, and an end by it", under: &["process", "debug"], program: "threads", script: "threads", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "gdb goes, and the program goes on", under: &["process", "debug"], program: "one", script: "leave", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "mappings, and a core that gdb opens here", under: &["process", "debug"], program: "one", script: "core", has_symbols: true, cpus: &[1] },
@@ -52,6 +53,7 @@ const CASES: [Case; 13] = [
     Case { sentence: "a process that is made, and becomes another program", under: &["process", "debug"], program: "family", script: "family", has_symbols: true, cpus: &[2] },
     Case { sentence: "back and forth in a replay", under: &["process", "sh", "-c", REPLAY], program: "replay", script: "replay", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "a replay below a tracer", under: &["process", "trace", "-q", "sh", "-c", REPLAY], program: "replay", script: "replay", has_symbols: true, cpus: &[1] },
+    Case { sentence: "a replay below a checkpointer", under: &["checkpoint", "process", "sh", "-c", REPLAY], program: "replay", script: "replay", has_symbols: true, cpus: &[1] },
 ];
 
 /// Runs all of them, on one processor and on two.

@@ -8,8 +8,9 @@ use alloc::vec::Vec;
 use nacre_abi::environment::INTERRUPTS;
 use nacre_proto::Errno;
 use nacre_proto::file::{read, write};
+use nacre_proto::flags::{POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM};
 use nacre_proto::server::{Output, refuse};
-use nacre_sys::{OwnedReference, Port, Reference, Span, io};
+use nacre_sys::{OwnedReference, Port, Reference, Span, io, ipc};
 
 const LINES: Reference = Reference(INTERRUPTS);
 /// First I/O port of the line.
@@ -34,6 +35,14 @@ pub struct DebugLine {
     input: VecDeque<u8>,
     readers: VecDeque<(OwnedReference, usize)>,
     writers: VecDeque<(OwnedReference, u64)>,
+    watchers: Vec<Watcher>,
+}
+
+/// A port that is told once of events.
+struct Watcher {
+    events: u64,
+    bits: u64,
+    port: OwnedReference,
 }
 
 /// Returns true if the machine has the line.
@@ -57,7 +66,7 @@ impl DebugLine {
         let mut line = Serial::new(BASE, true);
         line.start(&mut IoPorts);
         io::interrupt_bind(LINES, LINE.0, port, LINE.1).ok()?;
-        Some(DebugLine { line, input: VecDeque::new(), readers: VecDeque::new(), writers: VecDeque::new() })
+        Some(DebugLine { line, input: VecDeque::new(), readers: VecDeque::new(), writers: VecDeque::new(), watchers: Vec::new() })
     }
 
     /// Takes what the line has after an interrupt.
@@ -111,6 +120,22 @@ impl DebugLine {
         self.settle();
     }
 
+    /// Events that are there for whoever has the line.
+    pub fn events(&mut self) -> u64 {
+        let readable = if self.input.is_empty() { 0 } else { POLLIN | POLLRDNORM };
+        let writable = if self.line.pending() <= FULL { POLLOUT | POLLWRNORM } else { 0 };
+        readable | writable
+    }
+
+    /// Notifies a port, once, when one of the events is there. One of too many is told at once.
+    pub fn watch(&mut self, events: u64, bits: u64, port: OwnedReference) {
+        self.watchers.retain(|watcher| !watcher.port.is_null().unwrap_or(true));
+        if self.watchers.len() >= MAX_WAITING {
+            self.watchers.remove(0).tell();
+        }
+        self.watchers.push(Watcher { events, bits, port });
+    }
+
     /// Answers everybody who has waited long enough.
     pub fn settle(&mut self) {
         while self.line.pending() <= FULL
@@ -128,6 +153,10 @@ impl DebugLine {
             }
         }
         self.line.take_input(&mut IoPorts, self.input.len() < ENOUGH);
+        let events = self.events();
+        for watcher in self.watchers.extract_if(.., |watcher| watcher.events & events != 0) {
+            watcher.tell();
+        }
     }
 
     /// Returns true if everything has gone out.
@@ -138,6 +167,13 @@ impl DebugLine {
     /// Returns the number of bytes that are queued.
     pub fn pending(&self) -> usize {
         self.line.pending()
+    }
+}
+
+impl Watcher {
+    fn tell(&self) {
+        // Who has gone is not told.
+        let _ = ipc::notify(self.port.handle(), self.bits);
     }
 }
 

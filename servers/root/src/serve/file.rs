@@ -1,5 +1,6 @@
 //! Protocol `file`: regular files, directories, devices and the console's streams.
 
+use crate::debug_line::DebugLine;
 use crate::chores::{AfterCut, Chore};
 use crate::console::Access;
 use crate::frames::FRAME;
@@ -70,8 +71,11 @@ impl Root {
         read::Output { count: bytes.len() as u64 }.now()
     }
 
-    fn read_debugger(&mut self, request: &mut Request<'_>, size: usize) -> HandlerResult<read::Output> {
+    fn read_debugger(&mut self, request: &mut Request<'_>, file: &OpenFile, size: usize) -> HandlerResult<read::Output> {
         let line = self.debug_line.as_mut().ok_or(Errno::ENXIO)?;
+        if file.is_nonblocking() && line.events() & POLLIN == 0 {
+            return Err(Errno::EAGAIN);
+        }
         line.read_later(request.detach()?, size);
         Ok(Answer::Later)
     }
@@ -154,6 +158,7 @@ impl Root {
     fn events(&mut self, file: &OpenFile) -> u64 {
         match file.operations {
             FileOperations::HostPort(port) => self.ports.events(port, file.flags & open::ACCESS),
+            FileOperations::Debugger => self.debug_line.as_mut().map_or(POLLHUP, DebugLine::events),
             _ if file.is_stream() => self.console.events(access(file)),
             _ => POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM,
         }
@@ -169,7 +174,7 @@ impl Server for Root {
             FileOperations::Console | FileOperations::Errors | FileOperations::HostPort(_) if offset != OWN_POSITION => return Err(Errno::ESPIPE),
             FileOperations::HostPort(port) => return self.read_port(request, (&file, port), size as usize),
             FileOperations::Console | FileOperations::Errors => return self.read_stream(request, &file, size as usize),
-            FileOperations::Debugger => return self.read_debugger(request, size as usize),
+            FileOperations::Debugger => return self.read_debugger(request, &file, size as usize),
             FileOperations::Neither => return Err(Errno::EINVAL),
             FileOperations::Null => 0,
             FileOperations::Zero | FileOperations::Full => request.buffer(size as usize).len() as u64,
@@ -275,6 +280,10 @@ impl Server for Root {
         if ready == 0 && file.is_stream() {
             let port = request.keep(0)?;
             self.console.watch(events, bits, port, (access(&file), self.objects.account(request.word())));
+        }
+        if ready == 0 && file.operations == FileOperations::Debugger {
+            let port = request.keep(0)?;
+            self.debug_line.as_mut().ok_or(Errno::ENXIO)?.watch(events, bits, port);
         }
         if let (0, Some(port)) = (ready, file.host_port()) {
             self.watch_port(request, (&file, port), events, bits)?;
