@@ -37,8 +37,8 @@ impl Pages {
     }
 }
 
-/// A page with breakpoints.
-struct Covered {
+/// A page that a copy stands in front of.
+pub struct Covered {
     /// Offset of the copy among our pages.
     copy: u64,
     mapping: OwnedMapping,
@@ -68,7 +68,7 @@ impl Breakpoints {
     pub fn insert(&mut self, (space, view): (Space, &View), (copier, pages): (&Copier, &mut Pages), address: u64) -> Result<(), Errno> {
         let (page, offset) = split(address);
         if !self.pages.contains_key(&page) {
-            let covered = cover((space, view), (copier, pages), page)?;
+            let covered = cover((space, view), (copier, pages), page, Rights::READ.union(Rights::EXECUTE))?;
             self.pages.insert(page, covered);
         }
         let covered = self.pages.get_mut(&page).ok_or(Errno::EFAULT)?;
@@ -95,20 +95,16 @@ impl Breakpoints {
         covered.places.remove(&offset);
         let _ = pages.window.write(covered.copy + offset, &[byte]);
         if covered.places.is_empty()
-            && let Some(Covered { copy, mapping, .. }) = self.pages.remove(&page)
+            && let Some(covered) = self.pages.remove(&page)
         {
-            drop(mapping);
-            pages.free.push(copy);
+            covered.uncover(pages);
         }
         true
     }
 
     /// Takes all breakpoints away.
     pub fn clear(&mut self, pages: &mut Pages) {
-        for (_, Covered { copy, mapping, .. }) in core::mem::take(&mut self.pages) {
-            drop(mapping);
-            pages.free.push(copy);
-        }
+        core::mem::take(&mut self.pages).into_values().for_each(|covered| covered.uncover(pages));
     }
 
     /// Puts the bytes into `bytes`, read at `address`, that breakpoints stand for.
@@ -125,16 +121,23 @@ impl Breakpoints {
     }
 }
 
-/// Puts a copy of a page in front of it.
-fn cover((space, view): (Space, &View), (copier, pages): (&Copier, &mut Pages), page: u64) -> Result<Covered, Errno> {
+impl Covered {
+    /// Takes the copy away.
+    pub fn uncover(self, pages: &mut Pages) {
+        drop(self.mapping);
+        pages.free.push(self.copy);
+    }
+}
+
+/// Puts a copy of a page in front of it, which the program has these rights to.
+pub fn cover((space, view): (Space, &View), (copier, pages): (&Copier, &mut Pages), page: u64, rights: Rights) -> Result<Covered, Errno> {
     let mut bytes = vec![0; PAGE_SIZE as usize];
     if view.read(copier, page, &mut bytes) != bytes.len() {
         return Err(Errno::EFAULT);
     }
     let copy = pages.free.pop().ok_or(Errno::ENOMEM)?;
     let made = pages.window.write(copy, &bytes).ok_or(Errno::EFAULT).and_then(|()| {
-        let rights = Rights::READ.union(Rights::EXECUTE).union(Rights::OVER);
-        Ok(OwnedMapping::new(space, page, PAGE_SIZE, pages.region.handle(), copy, rights)?)
+        Ok(OwnedMapping::new(space, page, PAGE_SIZE, pages.region.handle(), copy, rights.union(Rights::OVER))?)
     });
     match made {
         Ok(mapping) => Ok(Covered { copy, mapping, places: BTreeMap::new() }),

@@ -127,6 +127,7 @@ impl State {
     pub fn ended(&mut self, process: u32, status: u64) {
         let Some(mut inferior) = self.debugger.inferiors.remove(&process) else { return };
         inferior.breakpoints.clear(&mut self.debugger.pages);
+        inferior.watches.clear(&mut self.debugger.pages);
         self.debugger.release(inferior.arrival);
         if inferior.is_attached {
             self.debugger.stop_all();

@@ -1,7 +1,6 @@
 //! What gdb has done with a replay since its start, and where that has led.
 
-use crate::journey::{Journey, Leg, Seen};
-use alloc::collections::BTreeSet;
+use crate::journey::{Journey, Leg, Points, Seen};
 use alloc::vec::Vec;
 
 /// The history of a replay.
@@ -29,9 +28,9 @@ impl History {
         self.is_exact = false;
     }
 
-    /// The program goes on: by a step, or to one of these breakpoints.
-    pub fn goes_on(&mut self, is_step: bool, at: &BTreeSet<u64>) {
-        self.under_way = Some(if is_step { Leg::Steps(1) } else { Leg::Run { at: at.clone(), stops: 1 } });
+    /// The program goes on: by a step, or to one of these points.
+    pub fn goes_on(&mut self, is_step: bool, points: Points) {
+        self.under_way = Some(if is_step { Leg::Steps(1) } else { Leg::Run { points, stops: 1 } });
     }
 
     /// The program has stopped.
@@ -58,8 +57,8 @@ impl History {
         (!is_start).then(|| Journey::before(&self.way, self.seen.clone(), self.started, self.is_exact))
     }
 
-    /// The journey to the last of these breakpoints before.
-    pub fn last(&self, counted: BTreeSet<u64>) -> Option<Journey> {
+    /// The journey to the last of these points before.
+    pub fn last(&self, counted: Points) -> Option<Journey> {
         match (self.is_exact, self.way.is_empty()) {
             (true, true) => None,
             (true, false) => Some(Journey::to_last(self.way.clone(), counted)),
@@ -76,14 +75,14 @@ mod tests {
     fn steps_are_one_leg() {
         let mut history = History::default();
         history.begins();
-        assert!(history.before().is_none() && history.last(BTreeSet::new()).is_none());
+        assert!(history.before().is_none() && history.last(Points::default()).is_none());
         let seen = |messages| Seen { messages, ..Seen::default() };
         for messages in [2, 3] {
-            history.goes_on(true, &BTreeSet::new());
+            history.goes_on(true, Points::default());
             history.stops(seen(messages));
         }
         assert_eq!((&history.way[..], history.started), (&[Leg::Steps(2)][..], 0));
-        history.goes_on(false, &BTreeSet::from([5]));
+        history.goes_on(false, Points::default());
         history.stops(seen(9));
         assert_eq!((history.way.len(), history.started), (2, 3));
         assert_eq!(history.before().map(|journey| journey.way().to_vec()), Some([Leg::Message(9)].to_vec()));

@@ -5,6 +5,7 @@ use crate::copier::Copier;
 use crate::gates::Gates;
 use crate::threads::{Mode, TRAP_FLAG, Threads};
 use crate::view::View;
+use crate::watches::Watches;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec;
@@ -88,6 +89,8 @@ pub struct Inferior {
     /// Addresses of breakpoints of a way back, and of those that wait for memory.
     pub marks: BTreeSet<u64>,
     pub unplaced: BTreeSet<u64>,
+    /// Memory that is watched.
+    pub watches: Watches,
     /// Receiver of exceptions that are none of ours.
     pub keeper: Keeper,
     /// Port that hears of its end.
@@ -132,6 +135,7 @@ impl Inferior {
             wanted: BTreeSet::new(),
             marks: BTreeSet::new(),
             unplaced: BTreeSet::new(),
+            watches: Watches::default(),
             keeper: Keeper::Manager,
             watcher: None,
             port: OwnedPort::new(word, set)?,
@@ -259,6 +263,7 @@ impl Inferior {
     pub fn detach(&mut self, pages: &mut Pages) -> Option<u64> {
         self.is_attached = false;
         self.breakpoints.clear(pages);
+        self.watches.clear(pages);
         self.wanted.clear();
         self.caught = Caught::Nothing;
         (self.first_stop, self.arrival, self.is_leaving) = (None, Arrival::Nothing, false);

@@ -13,6 +13,49 @@ pub const MAX_STEPS: u64 = 1_000_000;
 /// Steps that take as long as a stop at a breakpoint.
 const STOP_COST: u64 = 3;
 
+/// What a running program stops at.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Points {
+    /// Addresses of breakpoints.
+    pub at: BTreeSet<u64>,
+    /// Memory whose changes stop it: addresses and sizes.
+    pub watched: BTreeSet<(u64, u64)>,
+}
+
+impl Points {
+    /// Returns true if a program with these points stops as it has stopped here.
+    fn have(&self, halt: &Halt) -> bool {
+        // A breakpoint behind what has changed memory is not met again.
+        halt.cause == Cause::Other || self.at.contains(&halt.seen.registers.rip) || self.have_change(halt)
+    }
+
+    fn have_change(&self, halt: &Halt) -> bool {
+        matches!(halt.cause, Cause::Change { address, .. } if self.watched.iter().any(|one| one.0 == address))
+    }
+
+    fn and(&self, other: &Points) -> Points {
+        Points { at: &self.at | &other.at, watched: &self.watched | &other.watched }
+    }
+}
+
+/// Cause of a stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Cause {
+    /// Neither a breakpoint nor a change.
+    #[default]
+    Other,
+    /// A breakpoint.
+    Breakpoint,
+    /// Memory has changed.
+    Change {
+        /// Address of what is watched.
+        address: u64,
+        /// Number of the instruction that did it, among those of the leg that write to the pages of
+        /// what is watched. `None`: a call did it.
+        touch: Option<u64>,
+    },
+}
+
 /// Part of a way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Leg {
@@ -21,12 +64,19 @@ pub enum Leg {
     Message(u64),
     /// Number of steps.
     Steps(u64),
-    /// Run to the `stops`th stop with breakpoints at these addresses.
+    /// Run to the `stops`th stop with these points.
     Run {
-        /// Addresses of the breakpoints.
-        at: BTreeSet<u64>,
+        /// Points at which it stops.
+        points: Points,
         /// Number of stops.
         stops: u64,
+    },
+    /// Run to before the `touches`th instruction that writes to a page of what is watched.
+    Touch {
+        /// What is watched.
+        watched: BTreeSet<(u64, u64)>,
+        /// Number of the instruction, counted from 1.
+        touches: u64,
     },
 }
 
@@ -54,8 +104,10 @@ impl Seen {
 pub struct Halt {
     /// Facts about the place.
     pub seen: Seen,
-    /// A breakpoint made it.
-    pub is_breakpoint: bool,
+    /// Cause of the stop.
+    pub cause: Cause,
+    /// True if it is before the instruction that was to be reached.
+    pub is_before_touch: bool,
     /// True if it is behind the message that was to be reached.
     pub is_behind_message: bool,
 }
@@ -86,8 +138,8 @@ struct Sought {
     stops: u64,
     /// The place where the search begins is one of them, if a breakpoint lies there.
     counts_first: bool,
-    /// Breakpoints of which the last one before is wanted, in place of the step before.
-    counted: Option<BTreeSet<u64>>,
+    /// Points of which the last one before is wanted, in place of the step before.
+    counted: Option<Points>,
     /// Messages by which the search begins earlier if there is no step before the place.
     gap: u64,
 }
@@ -109,7 +161,9 @@ struct Found {
     leg: usize,
     /// Number of the stop in the leg.
     number: u64,
-    seen: Seen,
+    /// Memory has changed there.
+    is_change: bool,
+    halt: Halt,
 }
 
 /// A journey.
@@ -117,8 +171,8 @@ struct Found {
 pub struct Journey {
     way: Vec<Leg>,
     goal: Goal,
-    /// Breakpoints that are counted.
-    counted: BTreeSet<u64>,
+    /// Points that are counted.
+    counted: Points,
     /// The leg, and what was done of it.
     leg: usize,
     done: u64,
@@ -137,18 +191,18 @@ pub struct Journey {
 }
 
 impl Journey {
-    fn new(way: Vec<Leg>, goal: Goal, counted: BTreeSet<u64>) -> Journey {
+    fn new(way: Vec<Leg>, goal: Goal, counted: Points) -> Journey {
         Journey { way, goal, counted, leg: 0, done: 0, passed: 0, started: 0, found: None, found_before: None, steps: 0, met: 0, trail: Vec::new() }
     }
 
     /// A journey to a place that this way leads to.
     pub fn to(way: Vec<Leg>, reason: Reason) -> Journey {
-        Journey::new(way, Goal::Arrive(reason), BTreeSet::new())
+        Journey::new(way, Goal::Arrive(reason), Points::default())
     }
 
-    /// A journey to the last of these breakpoints before the place that this way leads to, or to
-    /// the start.
-    pub fn to_last(way: Vec<Leg>, counted: BTreeSet<u64>) -> Journey {
+    /// A journey to the last of these points before the place that this way leads to, or to the
+    /// start.
+    pub fn to_last(way: Vec<Leg>, counted: Points) -> Journey {
         Journey::new(way, Goal::Last, counted)
     }
 
@@ -156,7 +210,6 @@ impl Journey {
     /// messages that had been answered when the last leg began. `is_exact` says that the way leads
     /// there: otherwise only what is seen is known.
     pub fn before(way: &[Leg], seen: Seen, started: u64, is_exact: bool) -> Journey {
-        let nothing = BTreeSet::new;
         let (last, earlier) = match way.split_last() {
             Some((last, earlier)) if is_exact => (Some(last), earlier),
             _ => (None, way),
@@ -166,8 +219,8 @@ impl Journey {
             return Journey::to(earlier.iter().cloned().chain(less).collect(), Reason::Signal);
         }
         let (at, stops) = match last {
-            Some(Leg::Run { at, stops }) => (at.clone(), *stops),
-            _ => (nothing(), 0),
+            Some(Leg::Run { points, stops }) => (points.at.clone(), *stops),
+            _ => (BTreeSet::new(), 0),
         };
         let has_met = at.contains(&seen.registers.rip);
         let (prefix, stops, counts_first) = match last {
@@ -177,13 +230,13 @@ impl Journey {
             _ => (from_message(seen.messages), u64::from(stops == 1), true),
         };
         let stops = if has_met { stops } else { 0 };
-        Journey::new(prefix, Goal::Before(Sought { seen, at, stops, counts_first, counted: None, gap: 1 }), nothing())
+        Journey::new(prefix, Goal::Before(Sought { seen, at, stops, counts_first, counted: None, gap: 1 }), Points::default())
     }
 
-    /// A journey to the last of these breakpoints before a place of which only this is known.
-    pub fn to_last_before(seen: Seen, counted: BTreeSet<u64>) -> Journey {
+    /// A journey to the last of these points before a place of which only this is known.
+    pub fn to_last_before(seen: Seen, counted: Points) -> Journey {
         let (way, at) = (from_message(seen.messages), BTreeSet::new());
-        Journey::new(way, Goal::Before(Sought { seen, at, stops: 0, counts_first: true, counted: Some(counted), gap: 1 }), BTreeSet::new())
+        Journey::new(way, Goal::Before(Sought { seen, at, stops: 0, counts_first: true, counted: Some(counted), gap: 1 }), Points::default())
     }
 
     /// The way that leads to where the journey ends.
@@ -191,17 +244,34 @@ impl Journey {
         &self.way
     }
 
+    /// Returns the number of the leg.
+    pub fn leg(&self) -> usize {
+        self.leg
+    }
+
     /// Returns the number of messages that had been answered when the last leg began.
     pub fn started(&self) -> u64 {
         self.started
     }
 
-    /// Addresses of breakpoints of the leg.
-    pub fn breakpoints(&self) -> BTreeSet<u64> {
+    /// Returns the points of the leg.
+    pub fn points(&self) -> Points {
         match self.way.get(self.leg) {
-            Some(Leg::Run { at, .. }) => at.union(&self.counted).copied().collect(),
+            Some(Leg::Run { points, .. }) => points.and(&self.counted),
             Some(Leg::Message(_)) => self.counted.clone(),
-            _ => BTreeSet::new(),
+            // Each step is compared with the breakpoints by its address.
+            Some(Leg::Steps(_)) => Points { at: BTreeSet::new(), watched: self.counted.watched.clone() },
+            Some(Leg::Touch { watched, .. }) => self.counted.and(&Points { at: BTreeSet::new(), watched: watched.clone() }),
+            None => Points::default(),
+        }
+    }
+
+    /// Returns the number of the instruction, among those that write to the pages of what is
+    /// watched, before which this leg ends, if it ends so.
+    pub fn touch(&self) -> Option<u64> {
+        match self.way.get(self.leg) {
+            Some(Leg::Touch { touches, .. }) => Some(*touches),
+            _ => None,
         }
     }
 
@@ -230,7 +300,7 @@ impl Journey {
             }
             Some(Leg::Message(message)) => Order::RunToMessage(*message),
             Some(Leg::Steps(_)) => Order::Step,
-            Some(Leg::Run { .. }) => Order::Run,
+            Some(Leg::Run { .. } | Leg::Touch { .. }) => Order::Run,
             None => self.is_through(halt),
         }
     }
@@ -238,20 +308,27 @@ impl Journey {
     /// The program has stopped on the way.
     pub fn stops(&mut self, halt: &Halt) -> Order {
         let address = halt.seen.registers.rip;
-        let is_counted = self.counted.contains(&address);
+        let is_step = matches!(self.way.get(self.leg), Some(Leg::Steps(_)));
+        let is_met = (is_step || halt.is_behind_message || halt.cause != Cause::Other) && self.counted.at.contains(&address);
+        let is_change = self.counted.have_change(halt);
+        let is_counted = is_met || is_change;
         let (is_over, number) = match self.way.get(self.leg) {
             Some(Leg::Message(_)) => {
-                self.passed += u64::from(!halt.is_breakpoint && !halt.is_behind_message || is_counted);
+                self.passed += u64::from(halt.cause == Cause::Other && !halt.is_behind_message || is_counted);
                 (halt.is_behind_message, self.passed)
             }
             Some(Leg::Steps(steps)) => {
                 self.done += 1;
                 (self.done == *steps, self.done)
             }
-            Some(Leg::Run { at, stops }) => {
-                self.done += u64::from(!halt.is_breakpoint || at.contains(&address));
-                self.passed += u64::from(!halt.is_breakpoint || is_counted);
+            Some(Leg::Run { points, stops }) => {
+                self.done += u64::from(points.have(halt));
+                self.passed += u64::from(halt.cause == Cause::Other || is_counted);
                 (self.done == *stops, self.passed)
+            }
+            Some(Leg::Touch { .. }) => {
+                self.passed += u64::from(is_counted);
+                (halt.is_before_touch, self.passed)
             }
             None => {
                 self.steps += 1;
@@ -261,8 +338,9 @@ impl Journey {
                 return self.is_through(halt);
             }
         };
-        if is_counted && !(is_over && self.leg + 1 == self.way.len()) {
-            let found = Found { leg: self.leg, number, seen: halt.seen.clone() };
+        let found = |is_change| Found { leg: self.leg, number, is_change, halt: halt.clone() };
+        let is_last = is_over && self.leg + 1 == self.way.len();
+        for found in [is_change.then(|| found(true)), (is_met && !is_last).then(|| found(false))].into_iter().flatten() {
             self.found_before = self.found.replace(found);
         }
         if is_over {
@@ -280,9 +358,9 @@ impl Journey {
             Goal::Arrive(reason) => Order::Tell(reason.clone()),
             Goal::Last => {
                 // An instruction that cannot be made stops twice at one place.
-                let is_here = self.found.as_ref().is_some_and(|found| found.seen.is(&halt.seen));
+                let is_here = self.found.as_ref().is_some_and(|found| !found.is_change && found.halt.seen.is(&halt.seen));
                 *self = match if is_here { &self.found_before } else { &self.found } {
-                    Some(found) => Journey::to(self.cut(found.leg, found.number), Reason::Breakpoint),
+                    Some(found) => self.to_found(found),
                     None => Journey::to(Vec::new(), Reason::ReplayBegins),
                 };
                 Order::Rewind
@@ -310,13 +388,30 @@ impl Journey {
         }
     }
 
-    /// The way to a stop of a leg.
-    fn cut(&self, leg: usize, number: u64) -> Vec<Leg> {
-        let last = match self.way.get(leg) {
-            Some(Leg::Steps(_)) => Leg::Steps(number),
-            _ => Leg::Run { at: self.counted.clone(), stops: number },
-        };
-        self.way[..leg].iter().cloned().chain([last]).collect()
+    /// The journey to a point that was met: to before what has changed memory.
+    fn to_found(&self, found: &Found) -> Journey {
+        let Found { leg, number, is_change, halt } = found;
+        let cause = if *is_change { halt.cause } else { Cause::Breakpoint };
+        let earlier = &self.way[..*leg];
+        let with = |last: Option<Leg>| earlier.iter().cloned().chain(last).collect();
+        let run = || Leg::Run { points: self.counted.clone(), stops: *number };
+        match (cause, self.way.get(*leg)) {
+            (Cause::Change { address, .. }, Some(Leg::Steps(_))) => {
+                Journey::to(with((*number > 1).then_some(Leg::Steps(number - 1))), Reason::Change(address))
+            }
+            (Cause::Change { address, touch: Some(touches) }, Some(last)) => {
+                let own = match last {
+                    Leg::Run { points, .. } => points.watched.clone(),
+                    Leg::Touch { watched, .. } => watched.clone(),
+                    _ => BTreeSet::new(),
+                };
+                Journey::to(with(Some(Leg::Touch { watched: &own | &self.counted.watched, touches })), Reason::Change(address))
+            }
+            // A call did it: the step before lies before the call.
+            (Cause::Change { .. }, _) => Journey::before(&[], halt.seen.clone(), 0, false),
+            (_, Some(Leg::Steps(_))) => Journey::to(with(Some(Leg::Steps(*number))), Reason::Breakpoint),
+            _ => Journey::to(with(Some(run())), Reason::Breakpoint),
+        }
     }
 
     /// The search begins at an earlier message: the place is the first behind this one, so that it
@@ -328,7 +423,7 @@ impl Journey {
             return Order::Rewind;
         };
         let way = from_message(message.saturating_sub(sought.gap));
-        *self = Journey::new(way, Goal::Before(Sought { stops: 0, gap: 2 * sought.gap, ..sought }), BTreeSet::new());
+        *self = Journey::new(way, Goal::Before(Sought { stops: 0, gap: 2 * sought.gap, ..sought }), Points::default());
         Order::Rewind
     }
 }
@@ -344,7 +439,7 @@ fn shortened(trail: &[u64], steps: u64) -> Vec<Leg> {
     let cost = |(times, last): (u64, u64)| STOP_COST * times + (steps - last);
     let best = met.into_iter().min_by_key(|(_, one)| cost(*one)).filter(|(_, one)| cost(*one) < steps);
     let (run, rest) = match best {
-        Some((address, (stops, last))) => (Some(Leg::Run { at: BTreeSet::from([address]), stops }), steps - last),
+        Some((address, (stops, last))) => (Some(Leg::Run { points: Points { at: BTreeSet::from([address]), ..Points::default() }, stops }), steps - last),
         None => (None, steps),
     };
     run.into_iter().chain((rest > 0).then_some(Leg::Steps(rest))).collect()

@@ -30,6 +30,8 @@ mod threads;
 mod turn;
 mod view;
 mod watcher;
+mod watches;
+mod writes;
 
 use alloc::boxed::Box;
 use alloc::format;

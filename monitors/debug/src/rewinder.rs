@@ -4,7 +4,7 @@ use crate::breakpoints::Pages;
 use crate::copier::Copier;
 use crate::debugger::{self, CHANGED, Debugger, State};
 use crate::inferior::Inferior;
-use crate::journey::{Halt, Journey, Order, Seen};
+use crate::journey::{Cause, Halt, Journey, Order, Points, Seen};
 use crate::library;
 use crate::manifest::MANIFEST;
 use alloc::collections::BTreeSet;
@@ -39,7 +39,7 @@ pub struct Rewinder {
     /// Number of the program that runs: others come before it.
     generation: u64,
     /// gdb's breakpoints, which are there again at the end of a journey.
-    wanted: BTreeSet<u64>,
+    wanted: Points,
     /// Message behind which the program stops.
     awaited: Option<u64>,
     /// The program is about to stop behind that message.
@@ -52,6 +52,12 @@ pub struct Rewinder {
 }
 
 impl Rewinder {
+    /// Returns the number of the instruction, among those that write to watched pages, before which
+    /// the program stops, and whether it stops behind the call that it makes.
+    pub fn awaits(&self) -> (Option<u64>, bool) {
+        (self.journey.as_ref().and_then(Journey::touch), self.is_behind_message)
+    }
+
     /// Returns true if the program is on the way to an earlier place.
     pub fn travels(&self) -> bool {
         self.journey.is_some()
@@ -116,16 +122,22 @@ impl State {
 
     fn travels(&mut self, thread: ThreadId, signal: u8, reason: &Reason) {
         let seen = self.debugger.seen(thread);
+        let (cause, is_before_touch) = self.debugger.cause(thread, reason);
         let rewinder = &mut self.debugger.rewinder;
         let is_behind_message = core::mem::take(&mut rewinder.is_behind_message);
         let is_over = core::mem::take(&mut rewinder.is_over) && !is_behind_message && (signal, reason) == (TRAP, &Reason::Signal);
-        let halt = Halt { seen, is_breakpoint: *reason == Reason::Breakpoint, is_behind_message };
+        let is_over = is_over && !is_before_touch;
+        let halt = Halt { seen, cause, is_before_touch, is_behind_message };
         let Some(journey) = &mut rewinder.journey else { return };
+        let leg = journey.leg();
         let order = match core::mem::take(&mut rewinder.is_rewinding) {
             true => journey.begins(&halt),
             false if is_over => return self.debugger.runs(thread),
             false => journey.stops(&halt),
         };
+        if leg != journey.leg() {
+            self.debugger.inferiors.values_mut().for_each(|inferior| inferior.watches.touches = 0);
+        }
         self.follow(thread, order, halt.seen);
     }
 
@@ -194,7 +206,7 @@ impl Debugger {
     /// Lets a process go back. False: it cannot.
     pub fn goes_back(&mut self, thread: ThreadId, is_step: bool) -> bool {
         let Some(inferior) = self.inferiors.get(&thread.process).filter(|_| self.is_replay()) else { return false };
-        let wanted = inferior.wanted.clone();
+        let wanted = inferior.points();
         match if is_step { self.history.before() } else { self.history.last(wanted.clone()) } {
             Some(journey) => {
                 (self.rewinder.journey, self.rewinder.wanted) = (Some(journey), wanted);
@@ -225,6 +237,7 @@ impl Debugger {
     fn rewind(&mut self) {
         for (_, mut inferior) in core::mem::take(&mut self.inferiors) {
             inferior.breakpoints.clear(&mut self.pages);
+            inferior.watches.clear(&mut self.pages);
         }
         self.waits = true;
         let rewinder = &mut self.rewinder;
@@ -243,26 +256,46 @@ impl Debugger {
 
     /// The thread of a journey makes a step.
     fn steps(&mut self, thread: ThreadId) {
-        self.mark(thread, &BTreeSet::new());
+        let points = self.rewinder.journey.as_ref().map(Journey::points).unwrap_or_default();
+        self.mark(thread, &Points { at: BTreeSet::new(), ..points });
         self.resume(&[(thread, Action { is_step: true, signal: 0 })]);
     }
 
     /// The thread of a journey runs.
     fn runs(&mut self, thread: ThreadId) {
-        let marks = self.rewinder.journey.as_ref().map(Journey::breakpoints).unwrap_or_default();
+        let points = self.rewinder.journey.as_ref().map(Journey::points).unwrap_or_default();
         let at = self.registers(thread).map_or(0, |registers| registers.rip);
-        if marks.contains(&at) {
+        if points.at.contains(&at) {
             self.rewinder.is_over = true;
             return self.steps(thread);
         }
-        self.mark(thread, &marks);
+        self.mark(thread, &points);
         self.resume(&[(thread, Action { is_step: false, signal: 0 })]);
     }
 
-    fn mark(&mut self, thread: ThreadId, marks: &BTreeSet<u64>) {
+    /// The program has sent a message, and waits for the answer.
+    pub fn sends(&mut self) {
+        let Debugger { inferiors, copier, pages, .. } = self;
+        inferiors.values_mut().for_each(|inferior| inferior.opens_watches(copier, pages));
+    }
+
+    /// Cause of a stop, and whether it is before the instruction that was to be reached.
+    fn cause(&mut self, thread: ThreadId, reason: &Reason) -> (Cause, bool) {
+        let Some(inferior) = self.inferiors.get_mut(&thread.process) else { return (Cause::Other, false) };
+        let watches = &mut inferior.watches;
+        let cause = match reason {
+            Reason::Breakpoint => Cause::Breakpoint,
+            Reason::Change(address) => Cause::Change { address: *address, touch: (!watches.is_by_call).then_some(watches.touches) },
+            _ => Cause::Other,
+        };
+        (cause, core::mem::take(&mut watches.is_before))
+    }
+
+    fn mark(&mut self, thread: ThreadId, points: &Points) {
         let Debugger { inferiors, copier, pages, .. } = self;
         if let Some(inferior) = inferiors.get_mut(&thread.process) {
-            inferior.set_marks(copier, pages, marks);
+            inferior.set_marks(copier, pages, &points.at);
+            inferior.watch_all((copier, pages), &points.watched);
         }
     }
 
@@ -273,7 +306,7 @@ impl Debugger {
             CHANGED.broadcast();
         }
         let Some(inferior) = self.inferiors.values().next().filter(|_| self.rewinder.journey.is_none()) else { return };
-        self.history.goes_on(action.is_step, &inferior.wanted);
+        self.history.goes_on(action.is_step, inferior.points());
     }
 
     /// Takes note that so many messages of a replay have been answered: the program's thread waits
@@ -291,7 +324,7 @@ impl Debugger {
 
 impl Inferior {
     /// The thread that waits for an answer stops where its program goes on. False: it does not.
-    fn stop_behind_call(&mut self, copier: &Copier, pages: &mut Pages) -> bool {
+    pub fn stop_behind_call(&mut self, copier: &Copier, pages: &mut Pages) -> bool {
         self.threads.stop_known();
         let Some(entry) = self.threads.iter().find(|entry| entry.is_ours) else { return false };
         let number = entry.number;
@@ -325,10 +358,16 @@ impl Inferior {
         }
     }
 
+    /// Points at which gdb wants the process to stop.
+    fn points(&self) -> Points {
+        Points { at: self.wanted.clone(), watched: self.watches.ranges() }
+    }
+
     /// gdb's breakpoints follow those of a journey.
-    fn has_arrived(&mut self, copier: &Copier, pages: &mut Pages, wanted: &BTreeSet<u64>) {
+    fn has_arrived(&mut self, copier: &Copier, pages: &mut Pages, wanted: &Points) {
         self.set_marks(copier, pages, &BTreeSet::new());
-        for address in wanted {
+        self.watch_all((copier, pages), &wanted.watched);
+        for address in &wanted.at {
             self.place(copier, pages, *address);
             self.wanted.insert(*address);
         }

@@ -7,6 +7,7 @@ use crate::events;
 use crate::inferior::{Inferior, Keeper};
 use crate::library::{self, is_in_library};
 use crate::threads::{Entry, Mode, TRAP_FLAG};
+use crate::writes::Raised;
 use nacre_abi::Code;
 use nacre_abi::fault::{self, KIND_BREAKPOINT, KIND_MEMORY};
 use nacre_abi::message::THREAD_ENDED;
@@ -18,9 +19,9 @@ use nacre_sys::ipc::Message;
 use nacre_sys::{FOREVER, OwnedReference};
 
 /// Kind of the exception behind one instruction.
-const KIND_STEP: u64 = 1;
+pub const KIND_STEP: u64 = 1;
 /// Signal of breakpoints and steps.
-const TRAP: u8 = 5;
+pub const TRAP: u8 = 5;
 
 /// Receives exceptions at a set of ports, for as long as this program runs.
 pub fn receive(set: usize) {
@@ -78,7 +79,7 @@ fn exception(request: &mut Request<'_>) {
 }
 
 /// Action on a thread with an exception.
-enum Verdict {
+pub enum Verdict {
     /// The thread goes on with this state.
     GoOn(ThreadState),
     /// The thread goes on to a breakpoint at this address, where its step ends.
@@ -106,7 +107,13 @@ impl Debugger {
         {
             return done;
         }
-        let inferior = self.inferiors.get_mut(&process)?;
+        let (awaited_touch, is_behind_message) = self.rewinder.awaits();
+        let Debugger { inferiors, copier, pages, .. } = self;
+        let inferior = inferiors.get_mut(&process)?;
+        let raised = Raised { thread: number, exception, state, awaited_touch, is_behind_message };
+        if let Some(verdict) = inferior.judge_write((copier, pages), &raised) {
+            return self.carry_out(ThreadId { process, thread: number }, verdict, exception, &state, has_breakpoint);
+        }
         let memory = (&inferior.view, &self.copier);
         let entry = inferior.threads.get(number)?;
         let is_own = matches!(inferior.keeper, Keeper::Own(_));
@@ -288,7 +295,7 @@ impl Inferior {
             let plain = ThreadState { fault: 0, fault_first: 0, fault_second: 0, fault_third: 0, rflags: state.rflags & !TRAP_FLAG, ..state };
             match state.fault_first {
                 KIND_BREAKPOINT if self.breakpoints.has(state.rip.wrapping_sub(1)) => drop(entry.set(&ThreadState { rip: state.rip - 1, ..plain })),
-                KIND_STEP if entry.mode == Mode::Step => drop(entry.set(&plain)),
+                KIND_STEP if matches!(entry.mode, Mode::Step | Mode::Write(_)) => drop(entry.set(&plain)),
                 _ => {}
             }
         }

@@ -22,7 +22,11 @@ impl Debugger {
         }
         let pending = entry.pending.take();
         let Some(state) = entry.state() else { return };
-        entry.mode = if action.is_step { Mode::Step } else { Mode::Run };
+        entry.mode = match entry.mode {
+            Mode::Call(_) => Mode::Call(action.is_step),
+            _ if action.is_step => Mode::Step,
+            _ => Mode::Run,
+        };
         let flags = if action.is_step { state.rflags | TRAP_FLAG } else { state.rflags & !TRAP_FLAG };
         let state = ThreadState { rflags: flags, ..state };
         let given = pending.filter(|_| action.signal != 0 && entry.interrupted_at.is_none());
@@ -104,7 +108,9 @@ impl Target for Debugger {
     }
 
     fn write(&mut self, process: u32, address: u64, bytes: &[u8]) -> bool {
-        self.inferiors.get(&process).is_some_and(|inferior| inferior.view.write(&self.copier, address, bytes))
+        let Debugger { inferiors, copier, pages, .. } = self;
+        let Some(inferior) = inferiors.get_mut(&process) else { return false };
+        inferior.with_watches_open((copier, pages), |inferior| inferior.view.write(copier, address, bytes))
     }
 
     fn insert_breakpoint(&mut self, process: u32, address: u64) -> bool {
@@ -124,6 +130,20 @@ impl Target for Debugger {
     fn remove_breakpoint(&mut self, process: u32, address: u64) -> bool {
         let Debugger { inferiors, pages, .. } = self;
         inferiors.get_mut(&process).is_some_and(|inferior| inferior.wanted.remove(&address) && inferior.displace(pages, address))
+    }
+
+    fn can_watch(&mut self) -> bool {
+        self.is_replay()
+    }
+
+    fn watch(&mut self, process: u32, address: u64, size: u64) -> bool {
+        let Debugger { inferiors, copier, pages, .. } = self;
+        inferiors.get_mut(&process).is_some_and(|inferior| inferior.watch((copier, pages), (address, size)))
+    }
+
+    fn unwatch(&mut self, process: u32, address: u64, size: u64) -> bool {
+        let Debugger { inferiors, copier, pages, .. } = self;
+        inferiors.get_mut(&process).is_some_and(|inferior| inferior.unwatch((copier, pages), (address, size)))
     }
 
     fn catch_calls(&mut self, process: u32, calls: Caught) {

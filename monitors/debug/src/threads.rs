@@ -35,6 +35,12 @@ pub enum Mode {
     /// The program has been given an exception of the thread. The next instruction shows whether
     /// the thread goes on or gets a signal. True: it was to make one instruction, and then stops.
     Probe(bool),
+    /// The thread makes one instruction with watched pages open. True: it was to make one
+    /// instruction, and then stops.
+    Write(bool),
+    /// The thread makes a call with watched pages open. True: it was to make one instruction, and
+    /// then stops.
+    Call(bool),
 }
 
 /// A thread.

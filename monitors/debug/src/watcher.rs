@@ -200,6 +200,9 @@ impl Interposer for Watcher {
             if let Some(errno) = self.refused(letter.label) {
                 return Err(errno);
             }
+            if self.keeps_child() {
+                debugger::with(|state| state.debugger.sends());
+            }
             if letter.label != parent::exit::LABEL {
                 asked.turn = self.tape(|tape| tape.asked(letter));
             }

@@ -12,6 +12,9 @@ use alloc::vec::Vec;
 /// same to a target, which knows best how to make one.
 const AT_INSTRUCTION: [&[u8]; 2] = [b"0", b"1"];
 
+/// Kind of breakpoints that stop when memory has changed.
+const AT_CHANGE: &[u8] = b"2";
+
 impl Session {
     pub(crate) fn registers(&mut self, kind: u8, rest: &[u8], target: &mut impl Target) -> Reply {
         let Some(thread) = self.thread(target) else { return Reply::error() };
@@ -52,9 +55,17 @@ impl Session {
         }
     }
 
-    /// Inserts or removes a breakpoint. gdb makes watchpoints by itself, of single steps.
+    /// Inserts or removes a breakpoint, or what watches memory for changes. Where memory cannot be
+    /// watched gdb does it by itself, by single steps.
     pub(crate) fn breakpoint(&mut self, inserts: bool, rest: &[u8], target: &mut impl Target) -> Reply {
         let (kind, rest) = split(rest, b',');
+        if kind == AT_CHANGE && target.can_watch() {
+            return match (text::pair(rest, b','), self.process(target)) {
+                (Some((address, size)), Some(process)) if inserts => Reply::of(target.watch(process, address, size)),
+                (Some((address, size)), Some(process)) => Reply::of(target.unwatch(process, address, size)),
+                _ => Reply::error(),
+            };
+        }
         if !AT_INSTRUCTION.contains(&kind) {
             return Reply::unknown();
         }

@@ -285,6 +285,10 @@ fn put_reason(reason: &Reason, body: &mut Vec<u8>) {
             body.extend(b"syscall_return:");
             put_number(*number, body);
         }
+        Reason::Change(address) => {
+            body.extend(b"watch:");
+            put_number(*address, body);
+        }
         Reason::ReplayBegins => body.extend(b"replaylog:begin"),
         Reason::ReplayEnds => body.extend(b"replaylog:end"),
     }

@@ -27,6 +27,8 @@ pub enum Reason {
     CallBegins(u64),
     /// The system call with this number has returned.
     CallEnds(u64),
+    /// Memory at this address, which is watched, has changed.
+    Change(u64),
     /// The program cannot go back beyond its start.
     ReplayBegins,
     /// The program of a recording is about to end.
@@ -110,6 +112,18 @@ pub trait Target {
     fn insert_breakpoint(&mut self, process: u32, address: u64) -> bool;
     /// Takes it away.
     fn remove_breakpoint(&mut self, process: u32, address: u64) -> bool;
+    /// Returns true if memory of a process can be watched.
+    fn can_watch(&mut self) -> bool {
+        false
+    }
+    /// A process stops when so many bytes at an address change. Returns false if that cannot be.
+    fn watch(&mut self, _process: u32, _address: u64, _size: u64) -> bool {
+        false
+    }
+    /// It does no more. Returns false if it did not.
+    fn unwatch(&mut self, _process: u32, _address: u64, _size: u64) -> bool {
+        false
+    }
     /// Sets the system calls at which a process stops.
     fn catch_calls(&mut self, process: u32, calls: Caught);
     /// Notes the events that gdb wants to be told of.
