@@ -42,10 +42,28 @@ break add if node->value == 1
 continue
 printf "= the second: %d\n", node == &nodes[1]
 stepi
+set $second = $pc
 reverse-stepi
+delete
+break *add
+break *$second
+continue
+continue
+continue
+printf "= add again: %d\n", $pc == (long)&add && node == &nodes[2]
+reverse-continue
+printf "= the instruction behind its start: %d\n", $pc == $second && node == &nodes[1]
+reverse-continue
+printf "= its start: %d\n", $pc == (long)&add
+delete
 reverse-continue
 printf "= at the start: %d\n", $pc == $start
+catch syscall write
+continue
+continue
 delete
+reverse-stepi
+printf "= still in the program: %d\n", spoiled != $at
 continue
 printf "= spoiled again: %d\n", spoiled == $at && sum == $sum
 continue

@@ -69,6 +69,18 @@ impl Target for Process {
         true
     }
 
+    fn can_watch(&mut self) -> bool {
+        true
+    }
+
+    fn watch(&mut self, _: u32, address: u64, size: u64) -> bool {
+        address % 2 == 0 && size < 9
+    }
+
+    fn unwatch(&mut self, _: u32, address: u64, _: u64) -> bool {
+        address % 2 == 0
+    }
+
     fn go_back(&mut self, thread: ThreadId, is_step: bool) -> bool {
         assert!(self.threads.contains(&thread), "a thread that is not there goes back");
         is_step
@@ -114,7 +126,7 @@ impl Target for Process {
 const STARTS: &[&[u8]] = &[
     b"?", b"g", b"G", b"p10", b"P10=", b"m0,", b"M0,2:", b"X0,2:", b"Z0,", b"z0,", b"Hgp1.", b"T", b"D;1", b"k", b"qSupported", b"qfThreadInfo", b"qsThreadInfo",
     b"qThreadExtraInfo,", b"qXfer:auxv:read::0,", b"qXfer:features:read:target.xml:", b"qXfer:threads:read::0,", b"QStartNoAckMode", b"vCont;", b"vCont;s:p1.1;c", b"vKill;1",
-    b"vFile:open:2f61,", b"vFile:pread:2,", b"vFile:fstat:2", b"vFile:readlink:2f", b"QCatchSyscalls:1;", b"qSupported:fork-events+;", b"vNacreGone:", b"bs", b"bc",
+    b"vFile:open:2f61,", b"vFile:pread:2,", b"vFile:fstat:2", b"vFile:readlink:2f", b"QCatchSyscalls:1;", b"qSupported:fork-events+;", b"vNacreGone:", b"bs", b"bc", b"Z2,", b"z2,",
 ];
 
 /// A packet with the right checksum.

@@ -104,7 +104,13 @@ impl State {
     /// Answers what has come, once there is somebody to ask about, and does what it leads to.
     pub fn settle(&mut self) {
         if self.debugger.is_ready() && !self.early.is_empty() {
-            let bytes = core::mem::take(&mut self.early);
+            let mut bytes = core::mem::take(&mut self.early);
+            if !self.session.is_connected() {
+                let (gone, rest) = bytes.split_at(nacre_gdb::gone(&bytes));
+                let answer = self.session.feed(gone, &mut self.debugger);
+                self.say(&answer);
+                bytes = rest.to_vec();
+            }
             if !self.session.is_connected() && bytes.contains(&b'$') {
                 self.debugger.attach_all();
             }
@@ -121,6 +127,8 @@ impl State {
             self.is_interrupted(INTERRUPT);
         }
         self.tell_of_start();
+        // A gdb may have come or gone.
+        CHANGED.broadcast();
     }
 
     /// A process has ended: all others stop.
@@ -173,10 +181,14 @@ impl Debugger {
 
     /// A gdb has come: it debugs all processes, which it finds stopped.
     fn attach_all(&mut self) {
+        let is_new = self.inferiors.values().any(|inferior| !inferior.is_attached);
         for inferior in self.inferiors.values_mut().filter(|inferior| !inferior.is_attached) {
             inferior.is_attached = inferior.take_over().is_ok();
         }
         self.stop_all();
+        if is_new {
+            self.is_found();
+        }
     }
 
     /// Ends a process with a status, as if it had done so itself.

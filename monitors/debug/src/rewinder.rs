@@ -8,7 +8,7 @@ use crate::journey::{Cause, Halt, Journey, Order, Points, Seen};
 use crate::library;
 use crate::manifest::MANIFEST;
 use alloc::collections::BTreeSet;
-use nacre_gdb::{Action, Reason, Stop, Target, ThreadId};
+use nacre_gdb::{Action, Caught, Reason, Stop, Target, ThreadId};
 use nacre_nest::command::{FAILED, complain};
 use nacre_nest::interpose::stage;
 use nacre_proto::Errno;
@@ -40,6 +40,8 @@ pub struct Rewinder {
     generation: u64,
     /// gdb's breakpoints, which are there again at the end of a journey.
     wanted: Points,
+    /// System calls that gdb catches, in the same way.
+    caught: Caught,
     /// Message behind which the program stops.
     awaited: Option<u64>,
     /// The program is about to stop behind that message.
@@ -97,9 +99,13 @@ impl State {
     pub fn stopped(&mut self, stop: Stop) {
         match stop {
             Stop::Thread(thread, signal, reason) if self.debugger.rewinder.journey.is_some() => self.travels(thread, signal, &reason),
-            Stop::Thread(thread, ..) if self.debugger.is_replay() => {
+            Stop::Thread(thread, _, ref reason) if self.debugger.is_replay() => {
                 let seen = self.debugger.seen(thread);
                 self.debugger.history.stops(seen);
+                if matches!(reason, Reason::CallBegins(_) | Reason::CallEnds(_) | Reason::Exec(_) | Reason::Fork(_)) {
+                    // A way does not stop there.
+                    self.debugger.history.is_lost();
+                }
                 self.tell(stop);
             }
             _ => self.tell(stop),
@@ -127,8 +133,11 @@ impl State {
         let is_behind_message = core::mem::take(&mut rewinder.is_behind_message);
         let is_over = core::mem::take(&mut rewinder.is_over) && !is_behind_message && (signal, reason) == (TRAP, &Reason::Signal);
         let is_over = is_over && !is_before_touch;
-        let halt = Halt { seen, cause, is_before_touch, is_behind_message };
         let Some(journey) = &mut rewinder.journey else { return };
+        // One breakpoint may lie behind the other.
+        let is_met = is_over && journey.points().at.contains(&seen.registers.rip);
+        let (is_over, cause) = if is_met { (false, Cause::Breakpoint) } else { (is_over, cause) };
+        let halt = Halt { seen, cause, is_before_touch, is_behind_message };
         let leg = journey.leg();
         let order = match core::mem::take(&mut rewinder.is_rewinding) {
             true => journey.begins(&halt),
@@ -169,6 +178,7 @@ impl State {
         rewinder.awaited = None;
         if let Some(inferior) = inferiors.get_mut(&thread.process) {
             inferior.has_arrived(copier, pages, &core::mem::take(&mut rewinder.wanted));
+            inferior.catch(copier, pages, core::mem::take(&mut rewinder.caught));
         }
         self.tell(Stop::Thread(thread, TRAP, reason));
     }
@@ -209,6 +219,7 @@ impl Debugger {
         let wanted = inferior.points();
         match if is_step { self.history.before() } else { self.history.last(wanted.clone()) } {
             Some(journey) => {
+                self.rewinder.caught = inferior.caught.clone();
                 (self.rewinder.journey, self.rewinder.wanted) = (Some(journey), wanted);
                 self.rewind();
             }
@@ -223,14 +234,25 @@ impl Debugger {
             return;
         }
         let Debugger { inferiors, copier, pages, rewinder, history, .. } = self;
-        let wanted = core::mem::take(&mut rewinder.wanted);
+        let (wanted, caught) = (core::mem::take(&mut rewinder.wanted), core::mem::take(&mut rewinder.caught));
         *rewinder = Rewinder { generation: rewinder.generation, is_wanted: rewinder.is_wanted, end: rewinder.end, ..Rewinder::default() };
         for inferior in inferiors.values_mut() {
             inferior.threads.stop_known();
             inferior.withdraw();
             inferior.has_arrived(copier, pages, &wanted);
+            inferior.catch(copier, pages, caught.clone());
         }
         history.is_lost();
+    }
+
+    /// A gdb has come while the program ran.
+    pub fn is_found(&mut self) {
+        let first = self.threads().first().copied();
+        if let Some(thread) = first.filter(|_| self.is_replay()) {
+            let seen = self.seen(thread);
+            self.history.stops(seen);
+            self.history.is_lost();
+        }
     }
 
     /// The program is begun anew.

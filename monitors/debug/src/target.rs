@@ -192,6 +192,11 @@ impl Target for Debugger {
         let Debugger { inferiors, pages, .. } = self;
         let Some(inferior) = inferiors.get_mut(&process).filter(|inferior| inferior.is_attached) else { return };
         let ended = inferior.detach(pages);
+        if self.tape.is_some() && ended.is_none() {
+            // A program that reads the counter has exceptions.
+            let _ = inferior.take_over();
+        }
+        self.history.is_lost();
         self.ended.extend(ended.map(|status| (process, status)));
     }
 

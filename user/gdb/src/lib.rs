@@ -20,5 +20,5 @@ mod text;
 mod tests;
 
 pub use registers::Registers;
-pub use session::Session;
+pub use session::{Session, gone};
 pub use target::{Action, Caught, Events, Reason, Stop, Target, ThreadId};

@@ -52,6 +52,8 @@ pub struct Session {
     last: Vec<u8>,
     /// True once a gdb has asked something, until it goes.
     is_connected: bool,
+    /// True if one had asked something before this packet.
+    was_connected: bool,
     /// True from an order to go on to the stop that follows.
     pub(crate) is_running: bool,
     /// Threads that packets are about which name none.
@@ -71,6 +73,7 @@ impl Default for Session {
             acknowledges: true,
             last: Vec::new(),
             is_connected: false,
+            was_connected: false,
             is_running: false,
             selected: Named::ALL,
             stop: None,
@@ -97,7 +100,7 @@ impl Session {
     }
 
     fn packet(&mut self, body: &[u8], target: &mut impl Target, answer: &mut Vec<u8>) {
-        self.is_connected = true;
+        self.was_connected = core::mem::replace(&mut self.is_connected, true);
         if self.acknowledges {
             answer.push(b'+');
         }
@@ -213,12 +216,12 @@ impl Session {
         }
     }
 
-    /// The connection has ended: what was debugged goes on by itself. The answer tells the host
+    /// The connection has ended, perhaps one to who had the line before: what was debugged goes on by itself. The answer tells the host
     /// where the bytes of the next connection begin.
     fn gone(&mut self, number: &[u8], target: &mut impl Target) -> Reply {
         let mut processes: Vec<u32> = target.threads().into_iter().map(|thread| thread.process).collect();
         processes.dedup();
-        processes.into_iter().for_each(|process| target.detach(process));
+        processes.into_iter().filter(|_| self.was_connected).for_each(|process| target.detach(process));
         *self = Session::default();
         // The answer makes it connected; nobody is until the next packet.
         Reply::Body([b"gone:", number].concat())
@@ -240,6 +243,15 @@ impl Session {
             _ => Reply::error(),
         }
     }
+}
+
+/// Returns the length of the news that a connection has ended, if bytes begin with it, and 0
+/// otherwise.
+pub fn gone(bytes: &[u8]) -> usize {
+    let Some(start) = bytes.iter().position(|byte| *byte == b'$') else { return 0 };
+    let has_gone = bytes[start..].starts_with(b"$vNacreGone:");
+    let end = bytes[start..].iter().position(|byte| *byte == b'#').map(|at| start + at + 3);
+    end.filter(|end| has_gone && *end <= bytes.len()).unwrap_or(0)
 }
 
 /// The body of the packet that tells of a stop.

@@ -27,6 +27,18 @@ impl Target for Fake {
         self.back.is_some()
     }
 
+    fn can_watch(&mut self) -> bool {
+        self.back.is_some()
+    }
+
+    fn watch(&mut self, _: u32, _: u64, size: u64) -> bool {
+        size > 0
+    }
+
+    fn unwatch(&mut self, _: u32, _: u64, size: u64) -> bool {
+        size > 0
+    }
+
     fn go_back(&mut self, _: ThreadId, is_step: bool) -> bool {
         self.back.as_mut().is_some_and(|back| {
             back.push(is_step);
@@ -291,6 +303,28 @@ fn a_gdb_that_goes_leaves_the_program() {
     assert_eq!(bodies(&answer), [b"gone:7".to_vec()]);
     assert_eq!(target.ended, [("detached", 1)]);
     assert!(session.feed(&asked(b"?"), &mut target).starts_with(b"+"));
+}
+
+#[test]
+fn news_of_an_earlier_gdb_leave_the_program_alone() {
+    let (mut session, mut target) = (Session::default(), Fake::default());
+    let bytes = asked(b"vNacreGone:7");
+    assert_eq!(crate::gone(&[&bytes[..], b"$?#3f"].concat()), bytes.len());
+    assert_eq!((crate::gone(&bytes[..bytes.len() - 1]), crate::gone(b"+$?#3f"), crate::gone(b"+")), (0, 0, 0));
+    assert_eq!(bodies(&session.feed(&bytes, &mut target)), [b"gone:7".to_vec()]);
+    assert!(target.ended.is_empty() && !session.is_connected());
+}
+
+#[test]
+fn memory_is_watched_where_it_can_be() {
+    let (mut session, mut target) = (Session::default(), Fake::default());
+    assert_eq!(ask(&mut session, &mut target, b"Z2,1000,4"), b"");
+    target.back = Some(Vec::new());
+    assert_eq!((ask(&mut session, &mut target, b"Z2,1000,4"), ask(&mut session, &mut target, b"Z2,1000,0")), (b"OK".to_vec(), b"E01".to_vec()));
+    assert_eq!((ask(&mut session, &mut target, b"z2,1000,4"), ask(&mut session, &mut target, b"Z2,1000")), (b"OK".to_vec(), b"E01".to_vec()));
+    ask(&mut session, &mut target, b"vCont;c");
+    let told = bodies(&session.stopped(Stop::Thread(FIRST, 5, Reason::Change(0x1000)), &mut target));
+    assert_eq!(told, [b"T05watch:1000;thread:p1.1;".to_vec()]);
 }
 
 #[test]

@@ -1,0 +1,4 @@
+# gdb goes at the end of a replay, which then ends.
+continue
+printf "= sum %d\n", counter
+detach
