@@ -13,7 +13,7 @@ pub const MAX_STEPS: u64 = 1_000_000;
 /// Steps that take as long as a stop at a breakpoint.
 const STOP_COST: u64 = 3;
 
-/// What a running program stops at.
+/// Points at which a running program stops.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Points {
     /// Addresses of breakpoints.
@@ -73,7 +73,7 @@ pub enum Leg {
     },
     /// Run to before the `touches`th instruction that writes to a page of what is watched.
     Touch {
-        /// What is watched.
+        /// Ranges that are watched.
         watched: BTreeSet<(u64, u64)>,
         /// Number of the instruction, counted from 1.
         touches: u64,

@@ -17,7 +17,7 @@ const MAX_RANGES: usize = 16;
 /// Maximum number of bytes of a range.
 const MAX_SIZE: u64 = PAGE_SIZE;
 
-/// What is watched in a process.
+/// Ranges that are watched in a process.
 #[derive(Default)]
 pub struct Watches {
     /// Values of the ranges when they were looked at last. Empty: there was no memory.
@@ -37,7 +37,7 @@ pub struct Watches {
 pub struct Place<'a> {
     /// The space.
     pub space: Space,
-    /// Its memory.
+    /// Memory of the process.
     pub view: &'a View,
     /// The thread that copies memory.
     pub copier: &'a Copier,

@@ -216,8 +216,8 @@ impl Session {
         }
     }
 
-    /// The connection has ended, perhaps one to who had the line before: what was debugged goes on by itself. The answer tells the host
-    /// where the bytes of the next connection begin.
+    /// The connection has ended, perhaps one to who had the line before: what was debugged goes on
+    /// by itself. The answer tells the host where the bytes of the next connection begin.
     fn gone(&mut self, number: &[u8], target: &mut impl Target) -> Reply {
         let mut processes: Vec<u32> = target.threads().into_iter().map(|thread| thread.process).collect();
         processes.dedup();

@@ -120,7 +120,7 @@ pub trait Target {
     fn watch(&mut self, _process: u32, _address: u64, _size: u64) -> bool {
         false
     }
-    /// It does no more. Returns false if it did not.
+    /// Ends that. Returns false if it was not watched.
     fn unwatch(&mut self, _process: u32, _address: u64, _size: u64) -> bool {
         false
     }
