@@ -49,7 +49,6 @@ break *add
 break *$second
 continue
 continue
-continue
 printf "= add again: %d\n", $pc == (long)&add && node == &nodes[2]
 reverse-continue
 printf "= the instruction behind its start: %d\n", $pc == $second && node == &nodes[1]

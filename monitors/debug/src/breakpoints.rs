@@ -51,6 +51,8 @@ pub struct Covered {
 #[derive(Default)]
 pub struct Breakpoints {
     pages: BTreeMap<u64, Covered>,
+    /// A page that the program writes to, and the offsets of its breakpoints.
+    open: Option<(u64, BTreeMap<u64, (u8, u32)>)>,
 }
 
 const fn split(address: u64) -> (u64, u64) {
@@ -102,8 +104,39 @@ impl Breakpoints {
         true
     }
 
+    /// Returns true if a copy stands in front of the page that an address lies in.
+    pub fn covers(&self, address: u64) -> bool {
+        self.pages.contains_key(&split(address).0)
+    }
+
+    /// Returns true if a page is open.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Takes the copy away for as long as the program writes to its page.
+    pub fn open(&mut self, pages: &mut Pages, address: u64) {
+        let page = split(address).0;
+        if let Some(covered) = self.pages.remove(&page) {
+            self.open = Some((page, covered.places.clone()));
+            covered.uncover(pages);
+        }
+    }
+
+    /// Puts a copy of what the page has now in front of it.
+    pub fn close(&mut self, place: (Space, &View), (copier, pages): (&Copier, &mut Pages)) {
+        let Some((page, places)) = self.open.take() else { return };
+        for (offset, (_, count)) in places {
+            for _ in 0..count {
+                // Where it cannot be any more, it is not.
+                let _ = self.insert(place, (copier, pages), page + offset);
+            }
+        }
+    }
+
     /// Takes all breakpoints away.
     pub fn clear(&mut self, pages: &mut Pages) {
+        self.open = None;
         core::mem::take(&mut self.pages).into_values().for_each(|covered| covered.uncover(pages));
     }
 

@@ -105,17 +105,17 @@ impl State {
     pub fn settle(&mut self) {
         if self.debugger.is_ready() && !self.early.is_empty() {
             let mut bytes = core::mem::take(&mut self.early);
-            if !self.session.is_connected() {
-                let (gone, rest) = bytes.split_at(nacre_gdb::gone(&bytes));
-                let answer = self.session.feed(gone, &mut self.debugger);
+            while !bytes.is_empty() {
+                // What comes behind the end of a connection is another gdb's.
+                let (end, is_first) = nacre_gdb::gone(&bytes);
+                let rest = bytes.split_off(end);
+                if !self.session.is_connected() && !is_first && bytes.contains(&b'$') {
+                    self.debugger.attach_all();
+                }
+                let answer = self.session.feed(&bytes, &mut self.debugger);
                 self.say(&answer);
-                bytes = rest.to_vec();
+                bytes = rest;
             }
-            if !self.session.is_connected() && bytes.contains(&b'$') {
-                self.debugger.attach_all();
-            }
-            let answer = self.session.feed(&bytes, &mut self.debugger);
-            self.say(&answer);
         }
         for process in core::mem::take(&mut self.debugger.killed) {
             self.debugger.end(process, KILLED);

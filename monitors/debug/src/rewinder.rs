@@ -8,6 +8,7 @@ use crate::journey::{Cause, Halt, Journey, Order, Points, Seen};
 use crate::library;
 use crate::manifest::MANIFEST;
 use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
 use nacre_gdb::{Action, Caught, Reason, Stop, Target, ThreadId};
 use nacre_nest::command::{FAILED, complain};
 use nacre_nest::interpose::stage;
@@ -239,6 +240,7 @@ impl Debugger {
         for inferior in inferiors.values_mut() {
             inferior.threads.stop_known();
             inferior.withdraw();
+            inferior.awaits_nothing(pages);
             inferior.has_arrived(copier, pages, &wanted);
             inferior.catch(copier, pages, caught.clone());
         }
@@ -360,6 +362,14 @@ impl Inferior {
             entry.start();
         }
         is_there
+    }
+
+    /// No thread stops behind a call any more.
+    fn awaits_nothing(&mut self, pages: &mut Pages) {
+        let awaited: Vec<u64> = self.threads.iter_mut().filter_map(|entry| entry.awaited.take()).collect();
+        for address in awaited {
+            self.breakpoints.remove(pages, address);
+        }
     }
 
     /// Puts a breakpoint at an address now, or when there is memory.

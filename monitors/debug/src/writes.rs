@@ -31,14 +31,20 @@ pub struct Raised<'a> {
 impl Inferior {
     /// Decides what an exception means for memory that is watched. `None`: nothing.
     pub fn judge_write(&mut self, (copier, pages): (&Copier, &mut Pages), raised: &Raised<'_>) -> Option<Verdict> {
-        if self.watches.is_empty() {
-            return None;
+        let (kind, state, address) = (raised.exception.kind, raised.state, raised.exception.address);
+        if !self.watches.is_open && !self.breakpoints.is_open() {
+            return match kind {
+                KIND_MEMORY if self.breakpoints.covers(address) => {
+                    // The library changes call sites of the program.
+                    self.breakpoints.open(pages, address);
+                    self.writes(raised)
+                }
+                KIND_MEMORY if self.watches.covers(address) => self.touches(pages, raised),
+                _ => None,
+            };
         }
-        let (kind, state) = (raised.exception.kind, raised.state);
-        if !self.watches.is_open {
-            let is_touch = kind == KIND_MEMORY && self.watches.covers(raised.exception.address);
-            return if is_touch { self.touches(pages, raised) } else { None };
-        }
+        let space = self.space();
+        self.breakpoints.close((space, &self.view), (copier, pages));
         let entry = self.threads.get(raised.thread)?;
         let is_awaited = kind == KIND_BREAKPOINT && entry.awaited == Some(state.rip.wrapping_sub(1));
         let mode = entry.mode;
@@ -80,9 +86,14 @@ impl Inferior {
             return Some(Verdict::Stop(plain, TRAP, Reason::Signal));
         }
         self.watches.open(pages);
+        self.writes(raised)
+    }
+
+    /// A thread writes to a page that is open.
+    fn writes(&mut self, raised: &Raised<'_>) -> Option<Verdict> {
         let entry = self.threads.get(raised.thread)?;
         entry.mode = Mode::Write(entry.mode == Mode::Step);
-        Some(Verdict::GoOn(ThreadState { rflags: plain.rflags | TRAP_FLAG, ..plain }))
+        Some(Verdict::GoOn(ThreadState { rflags: raised.state.rflags | TRAP_FLAG, ..raised.state }))
     }
 
     /// Closes watched pages. Returns the address of what has changed.

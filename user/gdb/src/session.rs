@@ -245,13 +245,16 @@ impl Session {
     }
 }
 
-/// Returns the length of the news that a connection has ended, if bytes begin with it, and 0
-/// otherwise.
-pub fn gone(bytes: &[u8]) -> usize {
-    let Some(start) = bytes.iter().position(|byte| *byte == b'$') else { return 0 };
-    let has_gone = bytes[start..].starts_with(b"$vNacreGone:");
-    let end = bytes[start..].iter().position(|byte| *byte == b'#').map(|at| start + at + 3);
-    end.filter(|end| has_gone && *end <= bytes.len()).unwrap_or(0)
+/// Returns where the first news in bytes that a connection has ended ends itself, or their length,
+/// and whether no packet comes before it.
+pub fn gone(bytes: &[u8]) -> (usize, bool) {
+    const NEWS: &[u8] = b"$vNacreGone:";
+    let start = bytes.windows(NEWS.len()).position(|part| part == NEWS);
+    let end = start.and_then(|start| bytes[start..].iter().position(|byte| *byte == b'#').map(|at| (start, start + at + 3)));
+    match end.filter(|(_, end)| *end <= bytes.len()) {
+        Some((start, end)) => (end, !bytes[..start].contains(&b'$')),
+        None => (bytes.len(), false),
+    }
 }
 
 /// The body of the packet that tells of a stop.

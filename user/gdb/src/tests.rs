@@ -309,8 +309,9 @@ fn a_gdb_that_goes_leaves_the_program() {
 fn news_of_an_earlier_gdb_leave_the_program_alone() {
     let (mut session, mut target) = (Session::default(), Fake::default());
     let bytes = asked(b"vNacreGone:7");
-    assert_eq!(crate::gone(&[&bytes[..], b"$?#3f"].concat()), bytes.len());
-    assert_eq!((crate::gone(&bytes[..bytes.len() - 1]), crate::gone(b"+$?#3f"), crate::gone(b"+")), (0, 0, 0));
+    assert_eq!(crate::gone(&[&bytes[..], b"$?#3f"].concat()), (bytes.len(), true));
+    assert_eq!(crate::gone(&[&b"$?#3f"[..], &bytes[..]].concat()), (bytes.len() + 5, false));
+    assert_eq!((crate::gone(&bytes[..bytes.len() - 1]), crate::gone(b"+$?#3f")), ((bytes.len() - 1, false), (6, false)));
     assert_eq!(bodies(&session.feed(&bytes, &mut target)), [b"gone:7".to_vec()]);
     assert!(target.ended.is_empty() && !session.is_connected());
 }
