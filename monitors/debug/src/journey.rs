@@ -140,6 +140,8 @@ struct Sought {
     counts_first: bool,
     /// Points of which the last one before is wanted, in place of the step before.
     counted: Option<Points>,
+    /// Reason that gdb is told at the step before.
+    reason: Reason,
     /// Messages by which the search begins earlier if there is no step before the place.
     gap: u64,
 }
@@ -219,7 +221,8 @@ impl Journey {
             return Journey::to(earlier.iter().cloned().chain(less).collect(), Reason::Signal);
         }
         let (at, stops) = match last {
-            Some(Leg::Run { points, stops }) => (points.at.clone(), *stops),
+            // Changes are no breakpoints, and count as stops.
+            Some(Leg::Run { points, stops }) if points.watched.is_empty() => (points.at.clone(), *stops),
             _ => (BTreeSet::new(), 0),
         };
         let has_met = at.contains(&seen.registers.rip);
@@ -230,13 +233,13 @@ impl Journey {
             _ => (from_message(seen.messages), u64::from(stops == 1), true),
         };
         let stops = if has_met { stops } else { 0 };
-        Journey::new(prefix, Goal::Before(Sought { seen, at, stops, counts_first, counted: None, gap: 1 }), Points::default())
+        Journey::new(prefix, Goal::Before(Sought { seen, at, stops, counts_first, counted: None, reason: Reason::Signal, gap: 1 }), Points::default())
     }
 
     /// A journey to the last of these points before a place of which only this is known.
     pub fn to_last_before(seen: Seen, counted: Points) -> Journey {
         let (way, at) = (from_message(seen.messages), BTreeSet::new());
-        Journey::new(way, Goal::Before(Sought { seen, at, stops: 0, counts_first: true, counted: Some(counted), gap: 1 }), Points::default())
+        Journey::new(way, Goal::Before(Sought { seen, at, stops: 0, counts_first: true, counted: Some(counted), reason: Reason::Signal, gap: 1 }), Points::default())
     }
 
     /// The way that leads to where the journey ends.
@@ -378,7 +381,7 @@ impl Journey {
                     }
                     (true, 0) => self.earlier(sought.clone()),
                     (true, steps) => {
-                        *self = Journey::to(self.way.iter().cloned().chain(shortened(&self.trail, steps - 1)).collect(), Reason::Signal);
+                        *self = Journey::to(self.way.iter().cloned().chain(shortened(&self.trail, steps - 1)).collect(), sought.reason.clone());
                         Order::Rewind
                     }
                     _ if is_past => Order::Fail,
@@ -408,7 +411,13 @@ impl Journey {
                 Journey::to(with(Some(Leg::Touch { watched: &own | &self.counted.watched, touches })), Reason::Change(address))
             }
             // A call did it: the step before lies before the call.
-            (Cause::Change { .. }, _) => Journey::before(&[], halt.seen.clone(), 0, false),
+            (Cause::Change { address, .. }, _) => {
+                let mut journey = Journey::before(&[], halt.seen.clone(), 0, false);
+                if let Goal::Before(sought) = &mut journey.goal {
+                    sought.reason = Reason::Change(address);
+                }
+                journey
+            }
             (_, Some(Leg::Steps(_))) => Journey::to(with(Some(Leg::Steps(*number))), Reason::Breakpoint),
             _ => Journey::to(with(Some(run())), Reason::Breakpoint),
         }
