@@ -3,6 +3,9 @@
 use crate::journey::{Journey, Leg, Points, Seen};
 use alloc::vec::Vec;
 
+/// Maximum number of legs.
+const MAX_LEGS: usize = 10_000;
+
 /// The history of a replay.
 #[derive(Default)]
 pub struct History {
@@ -36,8 +39,14 @@ impl History {
     /// The program has stopped.
     pub fn stops(&mut self, seen: Seen) {
         let started = core::mem::replace(&mut self.seen, seen).messages;
+        let is_full = self.way.len() >= MAX_LEGS;
         match (self.under_way.take(), self.way.last_mut()) {
             (Some(Leg::Steps(more)), Some(Leg::Steps(steps))) => *steps += more,
+            (Some(_), _) if is_full => {
+                // The place is found by what is seen.
+                self.way = Vec::new();
+                self.is_exact = false;
+            }
             (Some(leg), _) => {
                 self.way.push(leg);
                 self.started = started;

@@ -130,6 +130,7 @@ impl Debugger {
     pub fn is_renewed(&mut self, number: u32) {
         let Debugger { inferiors, copier, pages, events, .. } = self;
         let Some(inferior) = inferiors.get_mut(&number) else { return };
+        self.rewinder.is_another = true;
         inferior.find_gates_of_running(copier);
         inferior.breakpoints.clear(pages);
         inferior.wanted.clear();

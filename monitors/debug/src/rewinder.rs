@@ -49,6 +49,8 @@ pub struct Rewinder {
     is_behind_message: bool,
     /// The program makes the instruction at a breakpoint.
     is_over: bool,
+    /// The program has become another: what is known of one says nothing about the other.
+    pub is_another: bool,
     /// gdb goes back from the start.
     is_at_start: bool,
     end: End,
@@ -71,7 +73,7 @@ impl Rewinder {
 pub fn serve(_: usize) {
     loop {
         debugger::wait_for(|state| core::mem::take(&mut state.debugger.rewinder.is_wanted).then_some(()));
-        if let Some(Err(text)) = stage::restart() {
+        if let Err(text) = stage::restart().unwrap_or_else(|| Err("there is no program to begin anew".into())) {
             complain(MANIFEST.name, &text);
             nacre_rt::exit(FAILED);
         }
@@ -217,6 +219,10 @@ impl Debugger {
     /// Lets a process go back. False: it cannot.
     pub fn goes_back(&mut self, thread: ThreadId, is_step: bool) -> bool {
         let Some(inferior) = self.inferiors.get(&thread.process).filter(|_| self.is_replay()) else { return false };
+        if self.rewinder.is_another {
+            complain(MANIFEST.name, "a program that has become another does not go back");
+            return false;
+        }
         let wanted = inferior.points();
         match if is_step { self.history.before() } else { self.history.last(wanted.clone()) } {
             Some(journey) => {
@@ -364,7 +370,7 @@ impl Inferior {
         is_there
     }
 
-    /// No thread stops behind a call any more.
+    /// Takes the breakpoints away behind calls that threads make.
     fn awaits_nothing(&mut self, pages: &mut Pages) {
         let awaited: Vec<u64> = self.threads.iter_mut().filter_map(|entry| entry.awaited.take()).collect();
         for address in awaited {
