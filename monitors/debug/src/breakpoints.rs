@@ -69,6 +69,10 @@ impl Breakpoints {
     /// Puts a breakpoint at an address of the space that `view` shows.
     pub fn insert(&mut self, (space, view): (Space, &View), (copier, pages): (&Copier, &mut Pages), address: u64) -> Result<(), Errno> {
         let (page, offset) = split(address);
+        if let Some((_, places)) = self.open.as_mut().filter(|(open, _)| *open == page) {
+            places.entry(offset).or_insert((0, 0)).1 += 1;
+            return Ok(());
+        }
         if !self.pages.contains_key(&page) {
             let covered = cover((space, view), (copier, pages), page, Rights::READ.union(Rights::EXECUTE))?;
             self.pages.insert(page, covered);
@@ -87,6 +91,14 @@ impl Breakpoints {
     /// Takes a breakpoint away. Returns false if there is none.
     pub fn remove(&mut self, pages: &mut Pages, address: u64) -> bool {
         let (page, offset) = split(address);
+        if let Some((_, places)) = self.open.as_mut().filter(|(open, _)| *open == page) {
+            let left = places.get_mut(&offset).map(|(_, count)| {
+                *count -= 1;
+                *count
+            });
+            left.filter(|left| *left == 0).and_then(|_| places.remove(&offset));
+            return left.is_some();
+        }
         let Some(covered) = self.pages.get_mut(&page) else { return false };
         let Some((byte, count)) = covered.places.get_mut(&offset) else { return false };
         *count -= 1;
