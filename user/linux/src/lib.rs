@@ -39,6 +39,7 @@ mod raw {
     pub mod global;
     pub mod guarded_touch;
     pub mod memory_words;
+    pub mod sending_thread;
     pub mod thread_area;
     pub mod thread_block;
     pub mod thread_position;

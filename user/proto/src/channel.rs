@@ -4,7 +4,7 @@
 use crate::flags::{BIND_FLAGS, ENDS, MESSAGE_FLAGS, OPEN_FLAGS, POLL_EVENTS, S_IFCHR, SOCKETS, WAYS};
 use crate::structures::Status;
 use crate::sys::{Reference, Span, SpanMut};
-use crate::{Errno, client};
+use crate::{Errno, client, sender};
 
 crate::protocol! {
     /// Pipes, local sockets and pseudo-terminals. The first four operations are the service's, the
@@ -50,9 +50,9 @@ crate::protocol! {
     9 shutdown(how: Number) -> ();
     /// Sends bytes, and up to 8 references with them. The bytes start with the key or name of whom
     /// they are for, if `name_size` is not 0, and with what is said of the references. `part`: 0,
-    /// or how many messages with `MSG_MORE` came before, which are all one. `owner`: user, and
-    /// group in the upper half. `EPIPE`, `ENOTCONN`, `EMSGSIZE`, `EAGAIN`, `ECONNREFUSED`,
-    /// `EISCONN`, `EPERM`, `ETOOMANYREFS`.
+    /// or how many messages with `MSG_MORE` came before, which are all one (32 bits). `owner`:
+    /// user, and group in the upper half. `EPIPE`, `ENOTCONN`, `EMSGSIZE`, `EAGAIN`,
+    /// `ECONNREFUSED`, `EISCONN`, `EPERM`, `ETOOMANYREFS`.
     10 send(flags: Flags(MESSAGE_FLAGS), name_size: Number, control_size: Number, pid: Number, owner: Number, part: Number; bytes data: Data; up_to 8 given: Kept(Any)) -> (count: Number);
     /// Receives up to `size` bytes, and as many references as there are slots (at most
     /// `references`). The bytes start with who sent them (16 bytes, with `MSG_CREDENTIALS`), the
@@ -310,9 +310,9 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// As words.
+    /// As words, with the number of the thread that sends it.
     pub fn words(self) -> [u64; 6] {
-        [self.flags, self.name_size as u64, self.control_size as u64, self.pid, self.owner, self.part]
+        [self.flags, self.name_size as u64, self.control_size as u64, self.pid, self.owner, self.part | sender::mark()]
     }
 }
 
@@ -325,7 +325,7 @@ pub fn send_with<'a>(target: Reference, outgoing: Outgoing, data: impl Into<Span
 /// [`receive`] with references: they come into the first of `slots`, which are free, and the
 /// reply's word says into how many.
 pub fn receive_with<'a>(target: Reference, flags: u64, size: u64, slots: &[Reference], into: impl Into<SpanMut<'a>>) -> Result<receive::Reply, Errno> {
-    let words = client::words([flags, size, slots.len() as u64]);
+    let words = sender::words([flags, size, slots.len() as u64]);
     let received = client::call_for_some(target, receive::LABEL, words, (Span::EMPTY, &[]), (into.into(), slots))?;
     let [count, name_size, total, flags, _, control_size] = received.words;
     Ok(receive::Reply { count, name_size, total, flags, references: received.references() as u64, control_size, data: received.bytes() })

@@ -65,6 +65,6 @@ crate::protocol! {
 pub fn create_of_file(pool: nacre_sys::Reference, size: u64, manager: &[u8], file: nacre_sys::Reference) -> Result<create::Reply, crate::Errno> {
     let slot = crate::client::slot()?;
     let sent = (nacre_sys::Span::from(manager), &[file][..]);
-    let received = crate::client::call(pool, create::LABEL, crate::client::words([size]), sent, (nacre_sys::SpanMut::EMPTY, &[slot.handle()]))?;
+    let received = crate::client::call(pool, create::LABEL, crate::sender::words([size]), sent, (nacre_sys::SpanMut::EMPTY, &[slot.handle()]))?;
     Ok(create::Reply { size: received.words[0], dataspace: slot.occupied() })
 }

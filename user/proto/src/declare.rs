@@ -76,7 +76,7 @@ macro_rules! protocol {
                 let received = $crate::client::call(
                     target,
                     $operation::LABEL,
-                    $crate::client::words([$($word_in),*]),
+                    $crate::sender::words([$($word_in),*]),
                     ($crate::protocol!(@into $crate::sys::Span; $($bytes_in)?), &[$($($reference_in),+)?]),
                     ($crate::protocol!(@into $crate::sys::SpanMut; $($bytes_out)?), &[$($($reference_out.handle()),+)?]),
                 )?;

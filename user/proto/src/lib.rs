@@ -24,6 +24,7 @@ pub mod landing;
 pub mod page;
 pub mod path;
 pub mod reference;
+pub mod sender;
 pub mod server;
 pub mod socket_records;
 pub mod structures;

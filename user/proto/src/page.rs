@@ -25,6 +25,10 @@ If the message itself fails, the client's function reports `EIO` (the server is 
 `ENOMEM` (no slot for a reference) or `EINTR`. It reports `EPROTO` if the reply breaks the protocol:
 bytes that do not fit, or missing references.
 
+The upper half of a request's sixth word is the number of the thread that sends it, as its client
+says: 0, or the number of a thread that is not the first of its process. Servers do not look at it,
+and monitors hand it on and may show it. `mailbox.open` and `mailbox.send` have no room for it.
+
 Each reference has a kind. *looked at*: the server uses one of its own objects, during the call
 alone. *kept*: the server keeps it, notifies it or hands it on, and never calls it. *made*: the
 server made the object. *left there*: another client left it at the server. A monitor that

@@ -346,7 +346,7 @@ macro_rules! hooks {
     )*};
 }
 
-hooks!(fn() -> bool, fn(usize) -> Option<(usize, usize)>, fn(u64), fn(&str));
+hooks!(fn() -> bool, fn() -> u64, fn(usize) -> Option<(usize, usize)>, fn(u64), fn(&str));
 
 /// A slice that is set once, at run time.
 pub(crate) struct OnceSlice<T: 'static> {

@@ -233,6 +233,8 @@ impl channel::Server for Service {
         if control.len() > CONTROL {
             return Err(Errno::EMSGSIZE);
         }
+        // The upper half is the number of the thread that sends it.
+        let part = part & u64::from(u32::MAX);
         let sending = Sending { to: to.to_vec(), data: data.to_vec(), control: control.to_vec(), sender: [pid, owner], is_urgent: flags & MSG_OOB != 0 };
         let dont_wait = flags & MSG_DONTWAIT != 0;
         if flags & MSG_MORE != 0 {

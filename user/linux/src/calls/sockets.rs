@@ -18,7 +18,7 @@ use crate::state::files::socket_kind::{NETLINK, OF_SOCKETS, SOCK_RAW, Socket, TY
 use crate::state::files::socket_options::Begun;
 use alloc::rc::Rc;
 use nacre_proto::channel;
-use nacre_proto::client::words;
+use nacre_proto::sender::words;
 use nacre_proto::flags::{END_OWN, END_PEER, O_NONBLOCK as DONT_WAIT, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM};
 use nacre_sys::{Reference, SpanMut, EmptySlot};
 use nacre_sys::ipc::{Buffers, Message};

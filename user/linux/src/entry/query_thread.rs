@@ -11,6 +11,7 @@ use crate::operations::proc::thread_facts;
 use crate::operations::processors;
 use crate::operations::sockets::ancillary_data::record;
 use crate::process::{Process, lock};
+use crate::raw::sending_thread::{self, Servant};
 use crate::services::segment::Segment;
 use crate::state::memory::residence;
 use alloc::vec::Vec;
@@ -37,6 +38,7 @@ pub static STACK: Stack = Stack([const { AtomicU64::new(0) }; 1024]);
 
 /// Answers queries for as long as the process lives here.
 pub fn serve() -> ! {
+    sending_thread::serves(Servant::Queries);
     while lock::with_process(NOBODY, |_| ()).is_none() {
         let _ = Thread::sleep(SOON);
     }

@@ -13,6 +13,7 @@ use crate::process::{Process, lock};
 use crate::process::end::end_by_signal;
 use crate::process::signal_thread::{BOARD, SETTLE, SIGNALS};
 use crate::raw::guarded_touch;
+use crate::raw::sending_thread::{self, Servant};
 use crate::raw::thread_position::{Place, place, signal_entry};
 use crate::state::files::watch::FILES;
 use crate::state::memory::mapped_part::MAX_LATE;
@@ -34,6 +35,7 @@ const NOBODY: usize = usize::MAX;
 
 /// The agent's thread; `port` is the address of its port.
 pub fn run(port: usize) {
+    sending_thread::serves(Servant::Signals);
     let Ok(mut endpoint) = ServerEndpoint::new(ThreadState::SIZE as usize) else {
         nacre_rt::report!("no memory for the thread that receives signals");
         return;

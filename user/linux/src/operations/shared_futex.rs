@@ -9,7 +9,7 @@ use crate::operations::clock_reading::{self, Until};
 use crate::process::{Process, futex_wake};
 use crate::raw::wait_window::wait_for_word_at;
 use crate::state::memory::shared_word::Meeting;
-use nacre_proto::segment;
+use nacre_proto::{segment, sender};
 use nacre_sys::Code;
 use nacre_sys::ipc::{Buffers, Message};
 
@@ -138,6 +138,6 @@ pub fn wait_at(process: &mut Process, at: &Meeting, expected: u32, bits: u32, ti
             Err(_) => {}
         }
     }
-    let message = Message::new(segment::wait::LABEL, [at.offset, expected.into(), bits.into(), 0, 0, 0]);
+    let message = Message::new(segment::wait::LABEL, sender::words([at.offset, expected.into(), bits.into()]));
     process.exchange_until(timeout, at.port, &message, Buffers::NONE).map(drop)
 }

@@ -9,7 +9,7 @@ use crate::operations::user_faults;
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
 use alloc::rc::Rc;
-use nacre_proto::file;
+use nacre_proto::{file, sender};
 use nacre_proto::flags::{LOCK_NONE, LOCK_READ, LOCK_TEST, LOCK_WAIT, LOCK_WHOLE, LOCK_WRITE, SEEK_CUR};
 use nacre_sys::{OwnedReference, Reference};
 use nacre_sys::ipc::{Buffers, Message};
@@ -113,7 +113,7 @@ fn ask_for_lock(process: &mut Process, file: &OpenFile, words: [u64; 4], for_pro
     let owner = if for_process { [lock_owner(process, target)?] } else { [Reference::NONE] };
     let label = if for_process { file::lock_owned::LABEL } else { file::lock::LABEL };
     let references = if for_process { &owner[..] } else { &[] };
-    let message = Message { references, ..Message::new(label, [kind, flags, start, end, 0, 0]) };
+    let message = Message { references, ..Message::new(label, sender::words([kind, flags, start, end])) };
     match process.exchange_if(flags & LOCK_WAIT != 0, target, &message, Buffers::NONE) {
         Err(EINTR) => Err(ERESTART),
         Err(ENOSYS) => Ok([LOCK_NONE, 0, 0, 0]),

@@ -24,7 +24,7 @@ use crate::state::queue_notifications::{COOKIE, Effect, Expected, MAIL};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
-use nacre_proto::client::words;
+use nacre_proto::sender::words;
 use nacre_proto::flags::{MSG_DONTWAIT, MSG_MORE, O_CREAT, O_EXCL, SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD};
 use nacre_proto::mailbox::{self, ANY, PRIVILEGED};
 use nacre_rt::fallible;

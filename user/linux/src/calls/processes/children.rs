@@ -8,7 +8,7 @@ use crate::process::Process;
 use crate::state::threads::thread_table::PID;
 use nacre_proto::flags::{CLD_CONTINUED, CLD_DUMPED, CLD_EXITED, CLD_KILLED, CLD_STOPPED, WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG};
 use nacre_proto::flags::{WNOWAIT, WUNTRACED};
-use nacre_proto::process;
+use nacre_proto::{process, sender};
 use nacre_sys::Reference;
 use nacre_sys::ipc::{Buffers, Message};
 
@@ -55,7 +55,7 @@ fn wait(process: &mut Process, which: i64, options: u64) -> Result<Changed, Errn
 /// Waits until a child has changed: which. A signal can cut that off, even when the answer has come
 /// to a monitor between the manager and us; so nothing is taken yet.
 fn await_change(process: &mut Process, which: i64, options: u64) -> Result<u64, Errno> {
-    let message = Message::new(process::wait::LABEL, [which as u64, options, 0, 0, 0, 0]);
+    let message = Message::new(process::wait::LABEL, sender::words([which as u64, options]));
     let received = process.exchange(Reference::PARENT, &message, Buffers::NONE).map_err(|error| match error {
         EINTR => ERESTART,
         // Who has no manager has no children.

@@ -14,7 +14,7 @@ use crate::state::memory::promised::{self, KnownPart};
 use nacre_abi::rights::REFERENCE_ALL;
 use nacre_nest::{Child, Heritage, Ports, Sizes};
 use nacre_proto::flags::BEGIN_ATTENDS;
-use nacre_proto::process;
+use nacre_proto::{process, sender};
 use nacre_sys::{OwnedReference, Reference};
 use nacre_sys::ipc::{Buffers, Message};
 
@@ -132,7 +132,7 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
     }
     if request.flags & CLONE_VFORK != 0 {
         // Signals wait meanwhile. A child that has ended already needs nothing.
-        let message = Message::new(process::released::LABEL, [pid, 0, 0, 0, 0, 0]);
+        let message = Message::new(process::released::LABEL, sender::words([pid]));
         let _ = process.exchange_if(false, Reference::PARENT, &message, Buffers::NONE);
         if request.flags & CLONE_VM != 0 {
             process.sites.leave();

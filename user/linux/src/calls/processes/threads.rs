@@ -6,10 +6,12 @@ use crate::calls::processes::exit;
 use crate::calls::processes::fork;
 use crate::process::{Process, futex_wake, lock, post_signal};
 use crate::process::wait::{GETPID, GETPPID};
+use crate::raw::sending_thread;
 use crate::raw::thread_block::Block;
 use crate::raw::thread_position;
 use crate::state::threads::thread::Thread;
 use crate::state::threads::thread_table::Spare;
+use core::sync::atomic::Ordering;
 use nacre_abi::USER_END;
 use nacre_abi::state::ThreadState;
 use nacre_proto::process as manager;
@@ -74,6 +76,8 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
 /// the kernel thread and the number are the caller's to give back.
 fn start(process: &mut Process, frame: &Frame, request: &Request, (spare, number): (Spare, u64)) -> Answer {
     let mut thread = Thread::new(number, spare.block, spare.kernel);
+    spare.block.sender.store(number as u32, Ordering::Relaxed);
+    sending_thread::tell();
     let maker = process.me();
     (thread.mask, thread.name, thread.fs_base, thread.processors) = (maker.mask, maker.name, maker.fs_base, maker.processors);
     spare.block.copy_quick(maker.block, &[GETPID, GETPPID]);

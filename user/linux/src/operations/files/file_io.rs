@@ -15,7 +15,7 @@ use crate::services::find::PIECE;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::socket_kind::Socket;
 use nacre_abi::Rights;
-use nacre_proto::file;
+use nacre_proto::{file, sender};
 use nacre_sys::{Reference, SpanMut};
 use nacre_sys::ipc::{Buffers, Message};
 
@@ -96,7 +96,7 @@ fn read_anywhere(process: &mut Process, file: &OpenFile, offset: u64, into: &mut
 }
 
 fn read_piece(process: &mut Process, file: &OpenFile, target: Reference, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
-    let message = Message::new(file::read::LABEL, [offset, into.len() as u64, 0, 0, 0, 0]);
+    let message = Message::new(file::read::LABEL, sender::words([offset, into.len() as u64]));
     let received = process.exchange_if(!file.is_regular(), target, &message, Buffers { bytes: SpanMut::from(into), slots: &[] })?;
     Ok(received.words[0] as usize)
 }
@@ -166,7 +166,7 @@ fn write_piece(process: &mut Process, file: &OpenFile, target: Reference, offset
     if offset == OWN_POSITION && server_io::is_cut_off(process, file) {
         return server_io::write_gently(process, file, target, from);
     }
-    let message = Message { bytes: from.into(), ..Message::new(file::write::LABEL, [offset, 0, 0, 0, 0, 0]) };
+    let message = Message { bytes: from.into(), ..Message::new(file::write::LABEL, sender::words([offset])) };
     let received = process.exchange_if(!file.is_regular(), target, &message, Buffers::NONE)?;
     Ok(received.words[0] as usize)
 }

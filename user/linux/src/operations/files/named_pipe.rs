@@ -8,7 +8,7 @@ use crate::process::Process;
 use crate::state::files::open_file::{Kind, OpenFile};
 use alloc::boxed::Box;
 use nacre_proto::channel;
-use nacre_proto::client::words;
+use nacre_proto::sender::words;
 use nacre_proto::structures::Status;
 use nacre_sys::{Reference, SpanMut, EmptySlot};
 use nacre_sys::ipc::{Buffers, Message};

@@ -12,7 +12,7 @@ use crate::services::find::PIECE;
 use crate::state::files::open_file::OpenFile;
 use nacre_abi::Rights;
 use nacre_proto::channel::{self, Outgoing};
-use nacre_proto::file;
+use nacre_proto::{file, sender};
 use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT};
 use nacre_sys::{Reference, SpanMut};
 use nacre_sys::ipc::{Buffers, Message};
@@ -80,7 +80,7 @@ fn read_piece_gently(process: &mut Process, file: &OpenFile, target: Reference, 
     // Another reader can be first; then this waits for what comes next.
     let is_told = await_event(process, file, target, POLLIN)?;
     process.memory.confirm(into, Rights::WRITE)?;
-    let message = Message::new(file::read::LABEL, [OWN_POSITION, into.len() as u64, 0, 0, 0, 0]);
+    let message = Message::new(file::read::LABEL, sender::words([OWN_POSITION, into.len() as u64]));
     let most = into.len();
     let received = process.exchange_if(!is_told, target, &message, Buffers { bytes: SpanMut::from(into), slots: &[] })?;
     Ok((received.words[0] as usize).min(most))
@@ -94,7 +94,7 @@ pub fn write_gently(process: &mut Process, file: &OpenFile, target: Reference, f
         let message = Message { bytes: from.into(), ..Message::new(channel::send::LABEL, outgoing.words()) };
         return await_turn(process, file, POLLOUT, |process| at_once(process, &message));
     }
-    at_once(process, &Message { bytes: from.into(), ..Message::new(file::write::LABEL, [OWN_POSITION, 0, 0, 0, 0, 0]) })
+    at_once(process, &Message { bytes: from.into(), ..Message::new(file::write::LABEL, sender::words([OWN_POSITION])) })
 }
 
 /// More of a pipe or a stream socket, as far as it is there.

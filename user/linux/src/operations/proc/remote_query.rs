@@ -8,7 +8,7 @@ use crate::state::capabilities::{OTHERS, RESOURCES};
 use crate::state::files::open_file::OpenFile;
 use nacre_proto::flags::{ASK_FILE, ASK_LIMIT, ASK_LIMIT_SET, ASK_PRIVILEGED, ASK_PROCESSORS, ASK_PROCESSORS_SET};
 use nacre_proto::process::visit;
-use nacre_proto::process as manager;
+use nacre_proto::{process as manager, sender};
 use nacre_sys::{Reference, SpanMut};
 use nacre_sys::ipc::{Buffers, Message};
 
@@ -67,7 +67,7 @@ pub fn check_looked_at(process: &Process, asked: &visit::Reply) -> Result<(), Er
 /// manager adds user and group.
 pub fn question(process: &Process, question: u64, [first, second, third]: [u64; 3], pid: u64, capability: u64) -> [u64; 6] {
     let flag = if process.identity.may(capability) { ASK_PRIVILEGED } else { 0 };
-    [pid, question | flag, first, second, third, 0]
+    sender::words([pid, question | flag, first, second, third])
 }
 
 /// Without a limit that is set.

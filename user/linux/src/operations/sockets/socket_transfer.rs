@@ -16,7 +16,7 @@ use crate::state::files::socket_kind::{self, Socket};
 use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_proto::channel;
-use nacre_proto::client::words;
+use nacre_proto::sender::words;
 use nacre_proto::flags::{MSG_CREDENTIALS, MSG_MORE as MORE_PARTS, SOCK_DGRAM, SOCK_STREAM};
 use nacre_rt::fallible;
 use nacre_sys::{Reference, SpanMut, EmptySlot};

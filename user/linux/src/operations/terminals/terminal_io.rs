@@ -19,7 +19,7 @@ use crate::state::files::terminal_state::TerminalState;
 use alloc::format;
 use nacre_abi::Rights;
 use nacre_proto::channel::{self, Outgoing, terminal_device, terminal_number};
-use nacre_proto::{file, process as manager, terminal};
+use nacre_proto::{file, process as manager, sender, terminal};
 use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT, MSG_OOB, TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND};
 use nacre_proto::flags::TERMINAL_WINDOW;
 use nacre_proto::structures::Attributes;
@@ -143,7 +143,7 @@ fn keys(process: &mut Process, file: &OpenFile, target: Reference, into: &mut [u
     if !file.is_nonblocking() && file::poll(target, POLLIN)?.events == 0 {
         return Err(EAGAIN);
     }
-    let message = Message::new(file::read::LABEL, [OWN_POSITION, into.len() as u64, 0, 0, 0, 0]);
+    let message = Message::new(file::read::LABEL, sender::words([OWN_POSITION, into.len() as u64]));
     let received = process.exchange_if(false, target, &message, Buffers { bytes: SpanMut::from(into), slots: &[] })?;
     Ok(received.words[0] as usize)
 }

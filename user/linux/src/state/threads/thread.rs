@@ -5,6 +5,7 @@ use crate::state::signals::pending::Pending;
 use crate::state::memory::mapped_part::Late;
 use crate::state::threads::awaited_page::AwaitedPage;
 use crate::state::threads::futex_wait::{Several, Wait};
+use core::sync::atomic::Ordering;
 
 pub const GETTID: usize = 186;
 
@@ -72,6 +73,7 @@ impl Thread {
     /// A thread with this number, block and kernel thread.
     pub fn new(number: u64, block: &'static Block, kernel: nacre_sys::Thread) -> Thread {
         block.set_quick(GETTID, number);
+        block.sender.store(0, Ordering::Relaxed);
         Thread {
             number,
             block,

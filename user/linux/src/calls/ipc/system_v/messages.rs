@@ -6,7 +6,7 @@ use crate::calls::ipc::system_v::{self, IPC_INFO, Looks, MOST, key};
 use crate::operations::restore_state;
 use crate::process::Process;
 use alloc::vec;
-use nacre_proto::client::words;
+use nacre_proto::sender::words;
 use nacre_proto::flags::KEYED_MESSAGES;
 use nacre_proto::keyed;
 use nacre_rt::fallible;

@@ -9,7 +9,7 @@ use crate::process::Process;
 use crate::services::find::PIECE;
 use alloc::vec;
 use alloc::vec::Vec;
-use nacre_proto::client::words;
+use nacre_proto::sender::words;
 use nacre_proto::flags::{IPC_NOWAIT, KEYED_SEMAPHORES};
 use nacre_proto::keyed;
 use nacre_rt::fallible;
