@@ -4,7 +4,6 @@ use crate::counts::OTHERS;
 use crate::filter::Filter;
 use crate::record::Done;
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 use nacre_control::attendance::PART;
@@ -89,8 +88,7 @@ impl Attached {
         if !is_shown {
             return;
         }
-        let from = if done.pid == 0 { String::new() } else { format!("[pid {}] ", done.pid) };
-        lines.add(&[&from, done.message, " = ", done.answer, "\n"]);
+        lines.add(&[&done.from.text(), done.message, " = ", done.answer, "\n"]);
         // Who has gone is noticed when nobody takes the lines.
         let _ = ipc::notify(news.handle(), 1);
     }

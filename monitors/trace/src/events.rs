@@ -4,7 +4,8 @@ use crate::clock::Clock;
 use crate::counts::OTHERS;
 use crate::json::{self, Event};
 use crate::record::Done;
-use crate::tracks::{self, Tracks};
+use crate::sender::Sender;
+use crate::tracks::{Track, Tracks};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,9 +14,9 @@ use nacre_nest::Services;
 use nacre_nest::command::lossy;
 use nacre_nest::interpose::stage::write_all;
 use nacre_nest::interpose::text;
-use nacre_proto::flags::{O_APPEND, O_CREAT, O_RDWR, O_TRUNC, SEEK_END};
+use nacre_proto::flags::{LOCK_READ, LOCK_WHOLE, LOCK_WRITE, O_APPEND, O_CREAT, O_RDWR, SEEK_END};
 use nacre_proto::{Errno, describe, directory, file};
-use nacre_sys::OwnedReference;
+use nacre_sys::{OwnedReference, Reference};
 
 /// Number of a process where nobody numbers them.
 const ALONE: u64 = 1;
@@ -33,12 +34,26 @@ pub struct Appended {
     pub is_open: bool,
 }
 
-/// Opens a file to write to: empty, or (`appends`) behind what it has. `end` at the end of that is
-/// cut off. The error is a sentence.
+/// Empties a file that is to be written anew, unless another tracer writes it now. All tracers that
+/// write a file have a lock of it, which goes with them.
+fn empty(file: Reference) -> Result<(), Errno> {
+    match file::lock(file, LOCK_WRITE, LOCK_WHOLE, 0, 0) {
+        Err(Errno::EAGAIN) => Ok(()),
+        // A server without locks, or a stream, which cannot be emptied either.
+        _ => file::set_size(file, 0).map(drop).or_else(|errno| if errno == Errno::EINVAL { Ok(()) } else { Err(errno) }),
+    }
+}
+
+/// Opens a file to write to: empty, or (`appends`, or another tracer writes it) behind what it has.
+/// `end` at the end of that is cut off. The error is a sentence.
 pub fn open(services: &Services, path: &[u8], appends: bool, end: &str) -> Result<Appended, String> {
     let refused = |errno| format!("cannot write {}: {errno}", lossy(path));
-    let flags = O_RDWR | O_CREAT | O_APPEND | if appends { 0 } else { O_TRUNC };
-    let file = directory::open(services.files(), flags, 0o644, path).map_err(refused)?.file;
+    let file = directory::open(services.files(), O_RDWR | O_CREAT | O_APPEND, 0o644, path).map_err(refused)?.file;
+    if !appends {
+        empty(file.handle()).map_err(refused)?;
+    }
+    // Without a lock another tracer empties the file all the same.
+    let _ = file::lock(file.handle(), LOCK_READ, LOCK_WHOLE, 0, 0);
     let mut last = [0; 8];
     let size = match file::seek(file.handle(), 0, SEEK_END) {
         Ok(reply) => reply.position,
@@ -99,10 +114,10 @@ impl Events {
         if pid == 0 { self.first } else { pid }
     }
 
-    /// A message of a process is under way: the track that it has until it is done.
-    pub fn enter(&mut self, pid: u64) -> u32 {
-        let pid = self.number(pid);
-        self.tracks.take(pid)
+    /// A message is under way: the track that it has until it is done.
+    pub fn enter(&mut self, from: Sender) -> Track {
+        let pid = self.number(from.pid);
+        self.tracks.take(Sender::new(pid, from.thread))
     }
 
     /// A process has this name from now on.
@@ -117,8 +132,8 @@ impl Events {
     }
 
     /// A message that is not shown has been answered.
-    pub fn leave(&mut self, pid: u64, track: Option<u32>) {
-        let pid = self.number(pid);
+    pub fn leave(&mut self, from: Sender, track: Option<Track>) {
+        let pid = self.number(from.pid);
         if let Some(track) = track
             && self.tracks.leave(pid, track)
         {
@@ -126,30 +141,31 @@ impl Events {
         }
     }
 
-    fn name_track(&mut self, pid: u64, track: u32) {
+    fn name_track(&mut self, pid: u64, track: Track) {
         let tracer = if self.tracer == 0 { String::new() } else { format!(" of {}", self.program) };
-        let also = if track == 0 { String::new() } else { format!(" {}", track + 1) };
-        json::track(&format!("messages{also}{tracer}"), pid, tracks::number(self.tracer, pid, track), &mut self.text);
+        let thread = if track.thread == 0 { String::from("messages") } else { format!("thread {}", track.thread) };
+        let also = if track.lane == 0 { String::new() } else { format!(" ({})", track.lane + 1) };
+        json::track(&format!("{thread}{also}{tracer}"), pid, self.tracks.number(self.tracer, pid, track), &mut self.text);
     }
 
     /// Adds what was done.
     pub fn add(&mut self, done: &Done<'_>) {
-        let track = done.track.unwrap_or_else(|| self.enter(done.pid));
-        self.leave(done.pid, Some(track));
+        let track = done.track.unwrap_or_else(|| self.enter(done.from));
+        self.leave(done.from, Some(track));
         // Operations that are no messages carry their name in their text.
         let mut name = String::new();
         match done.message.split_once('(') {
             Some((first, _)) if done.label == OTHERS => name.push_str(first),
             _ => text::name(done.label, &mut name),
         }
-        let (start, pid) = (self.clock.nanoseconds(done.started), self.number(done.pid));
+        let (start, pid) = (self.clock.nanoseconds(done.started), self.number(done.from.pid));
         let event = Event {
             name: &name,
             category: describe(done.label).map_or("unknown", |operation| operation.protocol),
             start,
             duration: self.clock.nanoseconds(done.ended).saturating_sub(start),
             pid,
-            track: tracks::number(self.tracer, pid, track),
+            track: self.tracks.number(self.tracer, pid, track),
             message: done.message,
             answer: done.answer,
         };

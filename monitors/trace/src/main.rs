@@ -18,6 +18,7 @@ mod linux_names;
 mod manifest;
 mod options;
 mod record;
+mod sender;
 mod tracer;
 mod tracks;
 

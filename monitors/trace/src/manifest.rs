@@ -20,7 +20,7 @@ pub const MANIFEST: Manifest = Manifest {
         Choice::new("-r", Value::None, "begin lines with the time since the line before"),
         Choice::new("-T", Value::None, "end lines with the time that the answer took"),
         Choice::new("-o", Value::Output("FILE"), "write the lines to FILE; if its name ends with .json, a trace that Perfetto and chrome://tracing open"),
-        Choice::new("-A", Value::None, "write behind what FILE has; so tracers inside of each other write one file"),
+        Choice::new("-A", Value::None, "write behind what FILE has, as tracers do that write one file at the same time"),
         Choice::new("-s", Value::Text("N"), "show at most N bytes of each piece of data (32)"),
     ],
     notes: "",

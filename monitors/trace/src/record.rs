@@ -6,8 +6,9 @@ use crate::clock::{Clock, Stamp, took};
 use crate::counts::{Counts, OTHERS};
 use crate::events::Events;
 use crate::filter::Filter;
+use crate::sender::Sender;
+use crate::tracks::Track;
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_nest::interpose::stage::write_all;
@@ -51,7 +52,7 @@ impl Lines {
     }
 
     fn show(&self, done: &Done<'_>) {
-        let from = if done.pid == 0 { String::new() } else { format!("[pid {}] ", done.pid) };
+        let from = done.from.text();
         let (mut before, mut behind) = (String::new(), String::new());
         if let Some((clock, last)) = &mut *self.clock.lock() {
             let now = clock.since_1970(done.started);
@@ -69,9 +70,9 @@ impl Lines {
 /// A message that has been answered.
 pub struct Done<'a> {
     /// Track that the message has had. `None`: it was no message that waited for an answer.
-    pub track: Option<u32>,
-    /// Number of the process that its port belongs to; 0 is the first one.
-    pub pid: u64,
+    pub track: Option<Track>,
+    /// Sender, as far as it is known.
+    pub from: Sender,
     /// Label of the message.
     pub label: u32,
     /// Set if the answer was an error.
@@ -108,9 +109,9 @@ impl Record {
         }
     }
 
-    /// A message of a process is under way: the track that it has until it is done.
-    pub fn enter(&self, pid: u64) -> Option<u32> {
-        if let Sink::Events(events) = &self.sink { Some(events.lock().enter(pid)) } else { None }
+    /// A message is under way: the track that it has until it is done.
+    pub fn enter(&self, from: Sender) -> Option<Track> {
+        if let Sink::Events(events) = &self.sink { Some(events.lock().enter(from)) } else { None }
     }
 
     /// A process says what it is called: its name, and behind a zero the words of its command.
@@ -176,7 +177,7 @@ impl Record {
     fn put(&self, done: &Done<'_>) {
         if done.label != OTHERS && !(self.filter.shows(done.label) && self.filter.shows_answer(done.failed)) {
             if let Sink::Events(events) = &self.sink {
-                events.lock().leave(done.pid, done.track);
+                events.lock().leave(done.from, done.track);
             }
             return;
         }
@@ -200,24 +201,24 @@ impl Record {
     }
 
     /// Something of a process that is no message, as text.
-    pub fn note(&self, pid: u64, message: &str, answer: &str) {
+    pub fn note(&self, from: Sender, message: &str, answer: &str) {
         if self.wants_text() {
-            self.done(&self.noted(pid, message, answer));
+            self.done(&self.noted(from, message, answer));
         }
     }
 
     /// A notification, as text. Unlike other notes, the filter may hide it.
-    pub fn notification(&self, pid: u64, message: &str) {
-        let done = self.noted(pid, message, "0");
+    pub fn notification(&self, from: Sender, message: &str) {
+        let done = self.noted(from, message, "0");
         self.attached.show(&done);
         if self.filter.shows_others() {
             self.put(&done);
         }
     }
 
-    fn noted<'a>(&self, pid: u64, message: &'a str, answer: &'a str) -> Done<'a> {
+    fn noted<'a>(&self, from: Sender, message: &'a str, answer: &'a str) -> Done<'a> {
         let time = self.time();
-        Done { track: None, pid, label: OTHERS, failed: false, started: time, ended: time, message, answer }
+        Done { track: None, from, label: OTHERS, failed: false, started: time, ended: time, message, answer }
     }
 
     /// The child has ended: what is shown at the end.

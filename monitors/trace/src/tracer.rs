@@ -2,6 +2,8 @@
 
 use crate::manifest::MANIFEST;
 use crate::record::{Done, Record};
+use crate::sender::Sender;
+use crate::tracks::Track;
 use alloc::format;
 use alloc::string::String;
 use core::convert::Infallible;
@@ -11,7 +13,7 @@ use nacre_control::Follower;
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::MessageDirection;
 use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Interposer, report_exception, report_killed};
-use nacre_proto::{Errno, parent, process};
+use nacre_proto::{Errno, parent, process, sender};
 use nacre_sys::Reference;
 use nacre_sys::ipc::Received;
 
@@ -26,10 +28,10 @@ pub struct Tracer {
 /// Part of a request that is kept until its answer comes.
 pub struct Asked {
     label: u32,
-    /// Number of the process that the port belongs to.
-    pid: u64,
+    /// Sender, as far as it is known.
+    from: Sender,
     /// Track of the message, in a file of events.
-    track: Option<u32>,
+    track: Option<Track>,
     started: u64,
     text: String,
 }
@@ -40,11 +42,11 @@ fn passage(arrival: Arrival, pid: u64) -> ReferenceRule<u64, Infallible> {
 }
 
 impl Tracer {
-    fn request_text(&self, letter: &InterposedRequest<'_, u64>) -> String {
+    fn request_text(&self, letter: &InterposedRequest<'_, u64>, words: [u64; 6]) -> String {
         if !self.record.wants_text_of(letter.label) {
             return String::new();
         }
-        let half = MessageDirection { label: letter.label, words: letter.words, bytes: &letter.bytes(), references: letter.names() };
+        let half = MessageDirection { label: letter.label, words, bytes: &letter.bytes(), references: letter.names() };
         self.record.request(letter.seen.outward, letter.seen.number, &half)
     }
 
@@ -105,18 +107,21 @@ impl Interposer for Tracer {
         if self.record.wants_text() && matches!(letter.label, process::name_set::LABEL | process::renew::LABEL) {
             self.record.name(letter.seen.tag, &letter.bytes());
         }
-        let text = self.request_text(letter);
+        // What comes from outside tells a thread of somebody else.
+        let (words, thread) = if letter.seen.outward || !self.record.wants_text() { (letter.words, 0) } else { sender::split(letter.label, letter.words) };
+        let from = Sender::new(letter.seen.tag, thread);
+        let text = self.request_text(letter, words);
         if letter.label == parent::exit::LABEL && letter.is_parent && self.record.wants_text_of(letter.label) {
-            self.record.note(letter.seen.tag, &text, "?");
+            self.record.note(from, &text, "?");
         }
-        let track = self.record.enter(letter.seen.tag);
+        let track = self.record.enter(from);
         let started = self.record.time();
-        Ok(Asked { label: letter.label, pid: letter.seen.tag, track, started, text })
+        Ok(Asked { label: letter.label, from, track, started, text })
     }
 
     fn returned(&self, asked: &mut Asked, reply: &Received, arrival: Arrival) -> ReferenceRule<u64, Infallible> {
         // The port of a new process is that process's parent.
-        passage(arrival, if asked.label == process::create::LABEL { reply.words[0] } else { asked.pid })
+        passage(arrival, if asked.label == process::create::LABEL { reply.words[0] } else { asked.from.pid })
     }
 
     #[inline]
@@ -124,12 +129,12 @@ impl Interposer for Tracer {
         let failed = returned.as_ref().map_or(true, |returned| returned.label != 0);
         let answer = self.reply_text(asked.label, returned);
         let ended = self.record.time();
-        self.record.done(&Done { track: asked.track, pid: asked.pid, label: asked.label, failed, started: asked.started, ended, message: &asked.text, answer: &answer });
+        self.record.done(&Done { track: asked.track, from: asked.from, label: asked.label, failed, started: asked.started, ended, message: &asked.text, answer: &answer });
     }
 
     fn notified(&self, _: usize, seen: &ProxyInfo<u64>, bits: u64) -> bool {
         if self.record.wants_notifications() {
-            self.record.notification(seen.tag, &format!("notify(#{}, {bits:#x})", seen.number));
+            self.record.notification(Sender::new(seen.tag, 0), &format!("notify(#{}, {bits:#x})", seen.number));
         }
         true
     }
@@ -137,18 +142,18 @@ impl Interposer for Tracer {
     fn exception(&self, _: usize, exception: &Exception) -> u64 {
         let Exception { kind, error, address, instruction } = exception;
         let text = format!("exception({kind}, error={error:#x}, address={address:#x}, instruction={instruction:#x})");
-        self.record.note(0, &text, &format!("signal {}", exception.signal()));
+        self.record.note(Sender::FIRST, &text, &format!("signal {}", exception.signal()));
         report_exception(&self.name, exception);
         exception.exit_status()
     }
 
     fn killed(&self, _: usize) -> u64 {
-        self.record.note(0, "thread_ended(#0)", "signal 9");
+        self.record.note(Sender::FIRST, "thread_ended(#0)", "signal 9");
         report_killed(&self.name)
     }
 
     fn signalled(&self, signal: u64) {
-        self.record.note(0, "ended(#0)", &format!("signal {signal}"));
+        self.record.note(Sender::FIRST, "ended(#0)", &format!("signal {signal}"));
     }
 
     fn ended(&self) {

@@ -1,0 +1,111 @@
+//! Runs programs with several threads below tracers, and reads what the tracers wrote.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Program whose second and third thread open a file each, and whose third starts a process.
+const PROGRAM: &str = r#"
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int pair[2];
+static void *work(void *number) {
+    char path[32];
+    snprintf(path, sizeof path, "/etc/none%ld", syscall(SYS_gettid));
+    for (int i = 0; i < 3; i++) open(path, O_RDONLY);
+    send(pair[1], path, 1, 0);
+    if (number && fork() == 0) { open("/etc/none-child", O_RDONLY); _exit(0); }
+    return 0;
+}
+int main() {
+    pthread_t threads[2];
+    socketpair(AF_UNIX, SOCK_DGRAM, 0, pair);
+    for (long i = 0; i < 2; i++) pthread_create(threads + i, 0, work, (void *)i);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    wait(0);
+    return open("/etc/none-first", O_RDONLY) != -1;
+}
+"#;
+
+/// A directory with the program `threads`.
+fn place(name: &str) -> PathBuf {
+    let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&place);
+    fs::create_dir_all(&place).unwrap();
+    fs::write(place.join("threads.c"), PROGRAM).unwrap();
+    assert!(Command::new("gcc").args(["-pthread", "-o", "threads", "threads.c"]).current_dir(&place).status().unwrap().success());
+    place
+}
+
+/// Runs words that succeed; what they write as errors.
+fn run(place: &Path, words: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_nacre")).args(["run", "--timeout", "300"]).args(words).current_dir(place).stdin(Stdio::null()).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{words:?}: {errors}");
+    errors
+}
+
+#[test]
+fn lines_tell_threads() {
+    let place = place("tracing-lines");
+    for under in [&["trace"][..], &["--bare", "trace"], &["trace", "process"], &["process", "trace", "-q", "trace"], &["trace", "pager", "-m", "8M"]] {
+        if under[0] == "--bare" {
+            // It cannot fork there.
+            fs::write(place.join("threads.c"), PROGRAM.replace("if (number", "if (0")).unwrap();
+            assert!(Command::new("gcc").args(["-pthread", "-o", "alone", "threads.c"]).current_dir(&place).status().unwrap().success());
+        }
+        let program = if under[0] == "--bare" { "./alone" } else { "./threads" };
+        let lines = run(&place, &[under, &[program]].concat());
+        let opened = |name: &str| lines.lines().filter(|line| line.contains(&format!("\"/etc/none{name}"))).collect::<Vec<_>>();
+        let threads: Vec<u64> = (2..20).filter(|thread| !opened(&format!("{thread}\"")).is_empty()).collect();
+        assert_eq!(threads.len(), 2, "{under:?}: {lines}");
+        for thread in threads {
+            let own = opened(&format!("{thread}\""));
+            assert!(own.len() == 3 && own.iter().all(|line| line.contains(&format!("tid {thread}] directory.open("))), "{under:?}: {own:?}");
+            assert!(lines.lines().any(|line| line.contains(&format!("tid {thread}] channel.send("))) || under[0] == "--bare" || under[1..] == ["process"], "{under:?}: {lines}");
+        }
+        let others = [opened("-first"), opened("-child")].concat();
+        assert!(!others.is_empty() && others.iter().all(|line| !line.contains("tid")), "{under:?}: {others:?}");
+    }
+}
+
+/// Value of a number in an event.
+fn number(event: &str, name: &str) -> f64 {
+    let (_, rest) = event.split_once(&format!("\"{name}\":")).unwrap_or_else(|| panic!("no {name}: {event}"));
+    rest[..rest.find([',', '}']).unwrap()].parse().unwrap()
+}
+
+#[test]
+fn nested_tracers_write_one_file_with_a_track_for_each_thread() {
+    let place = place("tracing-file");
+    run(&place, &["trace", "-o", "all.json", "trace", "-o", "all.json", "./threads"]);
+    let text = fs::read_to_string(place.join("all.json")).unwrap();
+    let events: Vec<&str> = text.strip_prefix("[\n").and_then(|text| text.trim_end().strip_suffix("\n]")).unwrap().split(",\n").collect();
+    let mut tracks: BTreeMap<(u64, u64), Vec<(f64, f64)>> = BTreeMap::new();
+    let mut names = BTreeMap::new();
+    for event in events {
+        assert!(event.starts_with('{') && event.ends_with('}'), "{event}");
+        let track = |tid: f64| (number(event, "pid") as u64, tid as u64);
+        if event.contains("\"thread_name\"") {
+            names.insert(track(number(event, "tid")), event.rsplit('"').nth(1).unwrap().to_string());
+        } else if event.contains("\"ph\":\"X\"") {
+            tracks.entry(track(number(event, "tid"))).or_default().push((number(event, "ts"), number(event, "dur")));
+        }
+    }
+    for (track, events) in &mut tracks {
+        events.sort_by(|one, other| one.0.total_cmp(&other.0));
+        assert!(names.contains_key(track) && events.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0 + 0.001), "{track:?}: {events:?}");
+    }
+    // Each tracer has a track for each thread of the process that it runs, and two know one.
+    let of_second: Vec<&str> = names.values().filter_map(|name| name.split_once(" of ")).filter(|(_, of)| of.ends_with("/threads")).map(|(name, _)| name).collect();
+    let threads: Vec<&&str> = of_second.iter().filter(|name| name.starts_with("thread ")).collect();
+    assert!(threads.len() >= 2 && threads.iter().all(|name| names.values().any(|other| other == **name)), "{names:?}");
+    // Perfetto keeps 32 bits.
+    assert!(names.keys().all(|track| track.1 <= u64::from(u32::MAX)), "{names:?}");
+}
