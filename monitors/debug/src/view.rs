@@ -3,44 +3,27 @@
 
 use crate::copier::Copier;
 use alloc::vec::Vec;
-use nacre_abi::environment::OBJECTS;
 use nacre_abi::object::TargetType;
-use nacre_abi::state::{MappingState, ObjectEntry};
+use nacre_abi::state::MappingState;
 use nacre_abi::{ObjectType, PAGE_SIZE, Rights, USER_END};
+use nacre_nest::object_view::ObjectView;
 use nacre_nest::places::Place;
 use nacre_proto::Errno;
-use nacre_sys::{Mapping, OwnedMapping, OwnedRegion, Reference, Space, Window, memory};
+use nacre_sys::{Mapping, OwnedMapping, Reference, Space, Window};
 
 /// Bytes of a part that is mapped at a time.
 const PART: u64 = 64 << 10;
-/// Areas in which programs have their kernel objects.
-const AREAS: [(u64, u64); 2] = [(OBJECTS, 2 << 20), (OBJECTS + 0x80_0000_0000, 128 << 20)];
-/// Maximum number of threads that are looked for.
-const MAX_THREADS: usize = 4096;
-/// Maximum number of objects that are looked at.
-const MAX_OBJECTS: usize = 1 << 17;
 
 /// Memory of one process.
 pub struct View {
-    areas: Vec<(OwnedMapping, Place)>,
+    objects: ObjectView,
     part: Place,
-    region: OwnedRegion,
-}
-
-fn place(size: u64) -> Result<Place, Errno> {
-    Place::take(size).ok_or(Errno::ENOMEM)
 }
 
 impl View {
     /// Views a space.
     pub fn new(space: Space) -> Result<View, Errno> {
-        let region = OwnedRegion::new(space, 0, USER_END, Rights::ALL, Reference::NONE)?;
-        let mut areas = Vec::new();
-        for (start, size) in AREAS {
-            let place = place(size)?;
-            areas.push((OwnedMapping::new(Space::SELF, place.window().start(), size, region.handle(), start, Rights::ALL)?, place));
-        }
-        Ok(View { areas, part: place(PART)?, region })
+        Ok(View { objects: ObjectView::new(space)?, part: Place::take(PART).ok_or(Errno::ENOMEM)? })
     }
 
     /// Maps the part that an address lies in, and calls `copy` with a window of the page at the
@@ -48,7 +31,7 @@ impl View {
     fn with_page<T>(&self, address: u64, size: u64, copy: impl FnOnce(Window) -> Option<T>) -> Option<T> {
         let start = address & !(PART - 1);
         let (window, rights) = (self.part.window(), Rights::READ.union(Rights::WRITE));
-        let _mapping = OwnedMapping::new(Space::SELF, window.start(), PART, self.region.handle(), start, rights).ok()?;
+        let _mapping = OwnedMapping::new(Space::SELF, window.start(), PART, self.objects.region(), start, rights).ok()?;
         copy(window.part(address - start, size)?)
     }
 
@@ -87,32 +70,14 @@ impl View {
 
     /// Returns the addresses in our own space of the threads that the process has made.
     pub fn threads(&self) -> Vec<u64> {
-        self.objects().into_iter().filter(|entry| entry.kind == ObjectType::Thread as u64).map(|entry| entry.address).take(MAX_THREADS).collect()
-    }
-
-    /// Returns the objects of the process, but for those that somebody else made.
-    fn objects(&self) -> Vec<ObjectEntry> {
-        let mut found = Vec::new();
-        for (_, place) in &self.areas {
-            let (mut start, end) = (place.window().start(), place.window().start() + place.window().size());
-            let mut entries = [ObjectEntry::default(); 64];
-            while start < end && found.len() < MAX_OBJECTS {
-                let Ok((count, next)) = memory::objects(start, end - start, &mut entries) else { break };
-                found.extend(&entries[..count]);
-                if next <= start {
-                    break;
-                }
-                start = next;
-            }
-        }
-        found
+        self.objects.threads()
     }
 
     /// Returns the mappings of the process that it knows of: its own, and those that it has
     /// references to.
     pub fn mappings(&self) -> Vec<MappingState> {
         let mut found: Vec<MappingState> = Vec::new();
-        for entry in self.objects() {
+        for entry in self.objects.objects() {
             let is_mapping = match ObjectType::from_number(entry.kind) {
                 Some(ObjectType::Mapping) => true,
                 Some(ObjectType::Reference) => Reference(entry.address).get_state().is_ok_and(|state| state.target == TargetType::Mapping as u64),
@@ -128,10 +93,7 @@ impl View {
     /// Returns the address in our own space of the thread that a reference leads to, if the process
     /// has made it.
     pub fn place_of(&self, thread: Reference) -> Option<u64> {
-        self.areas.iter().find_map(|(_, place)| {
-            let window = place.window();
-            Some(thread.reveal(window.start(), window.size()).ok()??.address)
-        })
+        self.objects.place_of(thread)
     }
 }
 

@@ -167,6 +167,17 @@ pub trait Interposer: Sync + 'static {
         None
     }
 
+    /// Returns true if those within are told of commands by this monitor.
+    fn attends(&self) -> bool {
+        true
+    }
+
+    /// Returns the tag of proxies for what a process that runs already has (see
+    /// [`stage::adopt`]).
+    fn tag_of(&self, _pid: u64) -> Self::Tag {
+        Self::Tag::default()
+    }
+
     /// A worker has received a message, and has done nothing with it yet.
     #[inline]
     fn receives(&self, _worker: usize) {}

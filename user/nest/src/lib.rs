@@ -14,6 +14,7 @@ pub mod gdb_line;
 pub mod host;
 pub mod interpose;
 pub mod library;
+pub mod object_view;
 pub mod places;
 pub mod plan;
 pub mod refusal;

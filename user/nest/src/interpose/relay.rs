@@ -7,6 +7,7 @@
 //! memory for one more, the last does not send on what could wait. So however many threads of the
 //! child wait, its end is heard of.
 
+mod adopt;
 mod bare;
 mod facts;
 mod hiring;
@@ -398,7 +399,7 @@ impl<W: Interposer> Relay<W> {
         match service {
             SERVICE_OBJECTS if !self.is_ours() => None,
             SERVICE_MEMORY | SERVICE_OBJECTS => self.pool.as_ref().map(|pool| pool.shared.handle()),
-            SERVICE_CONTROL => attending::service(),
+            SERVICE_CONTROL if self.watch.attends() => attending::service(),
             _ => None,
         }
     }

@@ -6,6 +6,7 @@ use super::relay::{Relay, Staff};
 use crate::spawn::{Child, Ports};
 use crate::supply::{Segment, ResourceSource};
 pub use crate::ward::short_name;
+use crate::object_view::{Halt, ObjectView};
 use crate::{ChildPool, SpawnError, Services, Ward, attending, search};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -35,6 +36,8 @@ trait Work: Sync {
     fn begin_again(&self, original: Reference) -> Result<Ports, Status>;
     fn facts(&self) -> Facts;
     fn random(&self) -> Option<[u8; 16]>;
+    fn adopt(&self, program: (&ObjectView, &Halt), pid: u64) -> Result<(), Errno>;
+    fn release(&self, halt: &Halt);
 }
 
 impl<W: Interposer> Work for Relay<W> {
@@ -73,6 +76,14 @@ impl<W: Interposer> Work for Relay<W> {
 
     fn random(&self) -> Option<[u8; 16]> {
         self.watch().random()
+    }
+
+    fn adopt(&self, program: (&ObjectView, &Halt), pid: u64) -> Result<(), Errno> {
+        Relay::adopt(self, program, &self.watch().tag_of(pid))
+    }
+
+    fn release(&self, halt: &Halt) {
+        Relay::release(self, halt);
     }
 }
 
@@ -244,6 +255,48 @@ pub fn run<W: Interposer>(watch: W, tag: W::Tag, services: Services, command: &[
     run_with(watch, tag, services, Services::pool_for_child, command, arguments)
 }
 
+/// A relay without a child, for programs that run already: serves what [`adopt`] puts through it.
+/// Returns only if that is impossible.
+pub fn run_beside<W: Interposer>(watch: W, services: Services) -> Result<i32, String> {
+    let own = OwnedReference::copy_of(Reference::PARENT, REFERENCE_USE).map_err(kernel("a copy of its parent"))?;
+    *SERVICES.lock() = Some(services);
+    let relay = start_relay(watch, None)?;
+    // The first proxy is nobody's.
+    relay.parent(own.leak(), W::Tag::default()).map_err(kernel("its first proxy"))?;
+    relay.parent_given(None);
+    attending::begin_with(facts, relay.watch().follower());
+    relay.hire(|_| true);
+    Err(alloc::format!("cannot receive: {:?}", relay.work(0)))
+}
+
+fn start_relay<W: Interposer>(watch: W, pool: Option<ChildPool>) -> Result<&'static Relay<W>, String> {
+    let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
+    let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, room, worker, objects: memory, end_child }, pool)));
+    *RELAY.lock() = Some(relay);
+    Ok(relay)
+}
+
+/// Lets the relay stand between a program that runs, of process `pid`, and all else. `thread` is
+/// its first thread. Its ports that others know stay as they are.
+pub fn adopt(space: Reference, thread: Reference, pid: u64) -> Result<(), Errno> {
+    look(space, thread, |relay, program| relay.adopt(program, pid))
+}
+
+/// Lets a program go on without the relay. What others have of it stays.
+pub fn release(space: Reference, thread: Reference) -> Result<(), Errno> {
+    look(space, thread, |relay, (_, halt)| {
+        relay.release(halt);
+        Ok(())
+    })
+}
+
+fn look(space: Reference, thread: Reference, act: impl FnOnce(&dyn Work, (&ObjectView, &Halt)) -> Result<(), Errno>) -> Result<(), Errno> {
+    let relay = (*RELAY.lock()).ok_or(Errno::ENOENT)?;
+    let view = ObjectView::new(Space::through(space))?;
+    let halt = view.halt(Thread::through(thread));
+    act(relay, (&view, &halt))
+}
+
 /// Function that makes the pool for a monitor's child, with flags as in
 /// [`Services::pool_for_child`]. `None`: the child uses the monitor's pool.
 pub type MakePool = fn(&Services, u64) -> Option<ChildPool>;
@@ -263,9 +316,7 @@ pub fn run_with<W: Interposer>(watch: W, tag: W::Tag, mut services: Services, po
         ward.set_memory(pool.shared.handle());
     }
     *SERVICES.lock() = Some(services);
-    let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
-    let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, room, worker, objects: memory, end_child }, pool)));
-    *RELAY.lock() = Some(relay);
+    let relay = start_relay(watch, pool)?;
     attending::begin_with(facts, relay.watch().follower());
     let parent = relay.parent(original.leak(), tag).map_err(kernel("its first proxy"))?;
     *COMMAND.lock() = Some(Command { words: command.iter().map(|word| word.to_vec()).collect(), arguments: *arguments });
