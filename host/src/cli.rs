@@ -114,7 +114,7 @@ pub enum Task {
     Exec(ExecArguments),
     /// Show the last output of a machine's program
     Logs(LogsArguments),
-    /// Show the messages of a machine that runs below `trace -q`, until it ends
+    /// Show the messages of a machine that runs, until it ends
     Trace(TraceArguments),
     /// Send a signal to a machine's first process, or end the machine
     Kill(KillArguments),

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Program whose second and third thread open a file each, and whose third starts a process.
 const PROGRAM: &str = r#"
@@ -108,4 +110,38 @@ fn nested_tracers_write_one_file_with_a_track_for_each_thread() {
     assert!(threads.len() >= 2 && threads.iter().all(|name| names.values().any(|other| other == **name)), "{names:?}");
     // Perfetto keeps 32 bits.
     assert!(names.keys().all(|track| track.1 <= u64::from(u32::MAX)), "{names:?}");
+}
+
+#[test]
+fn a_machine_without_a_tracer_is_looked_at() {
+    let name = format!("tracing-{}", std::process::id());
+    let lines = std::env::temp_dir().join(format!("{name}.lines"));
+    let script = "echo up; while read line; do cat /etc/passwd | wc -l >/dev/null; (echo $line); done; exit 5";
+    let mut running = Command::new(env!("CARGO_BIN_EXE_nacre"));
+    running.args(["run", "--timeout", "600", "--name", &name, "sh", "-c", script]);
+    let mut running = running.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(running.stdout.take().unwrap()).lines();
+    assert_eq!(output.next().unwrap().unwrap(), "up");
+    let mut input = running.stdin.take().unwrap();
+    let mut turn = |text: &str| {
+        writeln!(input, "{text}").unwrap();
+        assert_eq!(output.next().unwrap().unwrap(), text);
+    };
+    turn("before");
+    for look in ["first", "second"] {
+        let mut looks = Command::new(env!("CARGO_BIN_EXE_nacre")).args(["trace", &name, "-e", "openat,process", "-o"]).arg(&lines).spawn().unwrap();
+        let started = Instant::now();
+        let is_seen = |text: &str| ["directory.open(", "\"/etc/passwd\"", "process.wait(", "[pid 1] "].iter().all(|part| text.contains(part));
+        while !fs::read_to_string(&lines).is_ok_and(|text| is_seen(&text)) {
+            assert!(started.elapsed() < Duration::from_secs(120), "{look}: {:?}", fs::read_to_string(&lines));
+            turn(look);
+        }
+        looks.kill().unwrap();
+        looks.wait().unwrap();
+        fs::remove_file(&lines).unwrap();
+        // The end of the look is noticed by the next lines.
+        (0..3).for_each(|_| turn("after"));
+    }
+    drop(input);
+    assert_eq!(running.wait().unwrap().code(), Some(5));
 }

@@ -11,7 +11,7 @@ use super::client::ask;
 use super::fork::target;
 use crate::failure::{Class, Context, Failure, Outcome};
 
-/// Shows what the outermost `trace` of a machine sees, until the machine ends.
+/// Shows messages of a machine, until the machine ends.
 pub fn trace(arguments: &TraceArguments) -> Outcome<i32> {
     let mut output: Box<dyn Write> = match &arguments.output {
         Some(path) => Box::new(File::create(path).context(Class::File, || format!("cannot write {}", path.display()))?),
@@ -29,7 +29,7 @@ pub fn trace(arguments: &TraceArguments) -> Outcome<i32> {
 
 fn refusal(name: &str, errno: Errno) -> Failure {
     match errno {
-        Errno::ENOSYS => Failure::new(Class::Usage, format!("no `trace` runs in the machine {name}")).remedy("start it with one: nacre run --name NAME trace -q PROGRAM"),
+        Errno::ENOSYS => Failure::new(Class::Usage, format!("neither `trace` nor `process` runs in the machine {name}")).remedy("start it with one: nacre run --name NAME trace -q PROGRAM"),
         Errno::EBUSY => Failure::new(Class::Usage, format!("somebody traces the machine {name} already")),
         Errno::EINVAL => Failure::new(Class::Usage, "a name in -e is of nothing").remedy("doc/manual/monitors.md says what it takes"),
         errno => Failure::new(Class::Internal, format!("cannot trace the machine {name}: {errno}")),
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn each_refusal_has_its_sentence() {
         let texts = [Errno::ENOSYS, Errno::EBUSY, Errno::EINVAL, Errno::EIO].map(|errno| refusal("web", errno).to_string());
-        assert!(texts[0].contains("no `trace` runs in the machine web"));
+        assert!(texts[0].contains("neither `trace` nor `process` runs in the machine web"));
         assert!((1..4).all(|number| texts[number] != texts[number - 1]));
     }
 }

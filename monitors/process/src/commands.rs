@@ -43,17 +43,9 @@ impl Commands {
         Ok(port.new_reference(REFERENCE_USE)?)
     }
 
-    /// The process has ended.
+    /// The process has ended, and left its seat.
     pub fn forget(&mut self, pid: u64) {
-        self.leave(pid);
         self.ports.remove(&pid);
-    }
-
-    /// The process has left its seat. Its port stays: it may just have asked for it again.
-    pub fn leave(&mut self, pid: u64) {
-        for (number, result) in self.seats.leave(pid) {
-            self.end(number, result);
-        }
     }
 
     /// Sends bytes as a part of an answer, all or none.

@@ -9,7 +9,7 @@ use nacre_control::attendance::Told;
 use nacre_control::record::PLACE;
 use nacre_control::{Attendance, Command, record};
 use nacre_proto::control::{Server, answer, attend, done, next};
-use nacre_proto::flags::{COMMAND_EXEC, COMMAND_KILL, COMMAND_LIST, COMMAND_TAKEN};
+use nacre_proto::flags::{COMMAND_EXEC, COMMAND_KILL, COMMAND_LIST, COMMAND_TAKEN, COMMAND_TRACE};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, HandlerResult, Request};
 use nacre_sys::Reference;
@@ -29,6 +29,7 @@ impl Manager {
                     Some(Errno::ENOSYS) => self.commands.seats.post(command),
                     done => done,
                 },
+                COMMAND_TRACE => self.trace(command),
                 _ => self.commands.seats.post(command),
             };
             if let Some(result) = over {
@@ -57,8 +58,9 @@ impl Server for Manager {
         let pid = asker(request)?;
         let port = request.keep(0)?;
         for (number, result) in self.commands.seats.sit(pid, Told { port, bits })? {
-            self.commands.end(number, result);
+            self.is_over(number, result);
         }
+        self.tracer_attends(pid);
         attend::Output { seat: self.commands.service(pid, self.set())?.into() }.now()
     }
 
@@ -85,7 +87,7 @@ impl Server for Manager {
         let is_list = self.commands.seats.taken(pid, command)? == COMMAND_LIST;
         if let Some(result) = self.commands.seats.done(pid, command, result)? {
             // We have told our part.
-            self.commands.end(command, if is_list && result == Errno::ENOSYS { DONE } else { result });
+            self.is_over(command, if is_list && result == Errno::ENOSYS { DONE } else { result });
         }
         done::Output::default().now()
     }

@@ -8,6 +8,7 @@ use crate::exec::words::{self, STREAM};
 use crate::lists::Lists;
 use crate::names::Names;
 use crate::parents::Parents;
+use crate::tracing::Tracing;
 use crate::visits::Visits;
 use crate::world::{Effect, FIRST, World};
 use alloc::boxed::Box;
@@ -125,6 +126,7 @@ pub struct Manager {
     /// Processes that a person has started from outside.
     pub(crate) execs: Execs,
     pub(crate) lists: Lists,
+    pub(crate) tracing: Tracing,
     /// Arguments and environment of ours: such a process has the same environment.
     pub(crate) arguments: Arguments,
     /// Ports at which the terminals of sessions report keys.
@@ -229,7 +231,7 @@ impl Manager {
         let set = OwnedPortSet::new()?;
         let bodies = BTreeMap::from([(FIRST, ProcessEntry::new(FIRST, &set)?)]);
         let commands = Commands::start(set.handle());
-        Ok(Manager { world, shared, pool, bodies, commands, execs: Execs::default(), lists: Lists::default(), arguments, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None, used_before: 0 })
+        Ok(Manager { world, shared, pool, bodies, commands, execs: Execs::default(), lists: Lists::default(), tracing: Tracing::default(), arguments, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None, used_before: 0 })
     }
 
     /// The set of all ports.
@@ -299,6 +301,7 @@ impl Manager {
             self.carry_out();
             self.lists_go_on();
             self.execs_go_on();
+            self.tracing_goes_on();
             self.carry_out();
             if let Some(status) = self.over {
                 self.execs_end();
@@ -322,7 +325,7 @@ impl Manager {
             Event::Fault(mut request) => request.answer(fault::REFUSE, [0; 6]),
             Event::Notification { word, bits } if word & TERMINAL != 0 => self.terminal_event(word & !TERMINAL, bits),
             Event::Notification { word: COMMANDED, .. } => self.commanded(),
-            Event::Notification { word, .. } if word & CONTROL != 0 => self.commands.leave(word & !CONTROL),
+            Event::Notification { word, .. } if word & CONTROL != 0 => self.leaves_seat(word & !CONTROL),
             Event::Notification { word, bits } if word & STREAM != 0 => {
                 if let Some(exec) = self.execs.all.get_mut(&words::number(word)) {
                     exec.notified(word, bits, &self.commands);
@@ -382,6 +385,7 @@ impl Manager {
 
     fn destroy(&mut self, pid: u64) {
         self.waiters.retain(|waiter| waiter.pid != pid);
+        self.leaves_seat(pid);
         self.commands.forget(pid);
         self.release(pid);
         if let Some(body) = self.bodies.get_mut(&pid) {

@@ -8,7 +8,7 @@ use nacre_proto::flags::{BEGIN_PROGRAM, SEGMENT_OBJECTS, SERVICE_CHANNELS, SERVI
 use nacre_proto::parent::{exit, find, keep, processors, report, stream};
 use nacre_proto::process::{
     abandon, answer, answer_file, ask, ask_file, attach, begin, bound, create, dispositions, domain, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, memory_set, name_set,
-    numbers, parents, prepare, priority, priority_set, processors_limit, released, renew, session_create, signal_take, stopped, stream_set, system_name_set, system_names, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, visit, wait,
+    numbers, parents, prepare, priority, priority_set, processors_limit, reach, released, renew, session_create, signal_take, stopped, stream_set, system_name_set, system_names, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, visit, wait,
 };
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, HandlerResult, Request, channel, directory, memory, parent, process};
@@ -329,6 +329,10 @@ impl process::Server for Manager {
         request.put(&process.name);
         let (state, threads) = (self.letter(pid, process).into(), process.threads.len() as u64 + 1);
         list::Output { pid, parent: self.world.parent_seen(own, process), group: process.group, session: process.session, state, threads }.now()
+    }
+
+    fn reach(&mut self, request: &mut Request<'_>, pid: u64) -> HandlerResult<reach::Output> {
+        self.reach_process(request, pid)
     }
 
     fn stream_set(&mut self, request: &mut Request<'_>, number: u64, _: Reference) -> HandlerResult<stream_set::Output> {

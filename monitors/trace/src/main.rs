@@ -9,6 +9,7 @@
 extern crate alloc;
 
 mod attached;
+mod beside;
 mod clock;
 mod counts;
 mod events;
@@ -27,13 +28,14 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use counts::Counts;
 use events::Events;
+use filter::Filter;
 use nacre_nest::Services;
 use nacre_nest::command::{FAILED, complain, explain, lossy};
 use nacre_nest::interpose::stage::{self, messages};
 use nacre_rt::Arguments;
 use nacre_sys::lock::Lock;
 use manifest::MANIFEST;
-use options::{Options, Show};
+use options::{DATA_LIMIT, Options, Show};
 use record::{Lines, Record, Sink};
 use tracer::Tracer;
 
@@ -70,17 +72,25 @@ fn sink(options: &Options<'_>, services: &Services, arguments: &Arguments) -> Re
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let record = Record::new(sink(options, &services, arguments)?, options.data_limit, options.filter.clone());
-    let tracer = Tracer { record, name: stage::name(options.command) };
+    let tracer = Tracer { record, name: stage::name(options.command), is_beside: false };
     stage::run(tracer, 0, services, options.command, arguments)
+}
+
+fn run_beside() -> Result<i32, String> {
+    let services = Services::find().map_err(|refusal| refusal.to_string())?;
+    let record = Record::new(Sink::Nothing, DATA_LIMIT, Filter::default());
+    stage::run_beside(Tracer { record, name: String::new(), is_beside: true }, services)
 }
 
 fn trace(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
-    match options::parse(&words) {
-        Err(stop) => explain(&MANIFEST, &stop),
-        Ok(options) => run(&options, arguments).unwrap_or_else(|text| {
-            complain(NAME, &text);
-            FAILED
-        }),
-    }
+    let result = match options::parse(&words) {
+        _ if words == [beside::ATTACH] => run_beside(),
+        Err(stop) => return explain(&MANIFEST, &stop),
+        Ok(options) => run(&options, arguments),
+    };
+    result.unwrap_or_else(|text| {
+        complain(NAME, &text);
+        FAILED
+    })
 }

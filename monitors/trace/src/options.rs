@@ -6,6 +6,9 @@ use crate::filter::{Answers, Filter};
 use crate::manifest::MANIFEST;
 use nacre_nest::command::{Given, Stop, number};
 
+/// Maximum of bytes of each piece of data that a line shows, unless another is asked for.
+pub const DATA_LIMIT: usize = 32;
+
 /// Output about the messages that pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Show<'a> {
@@ -43,7 +46,7 @@ pub struct Options<'a> {
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut show = Show::Lines;
-    let mut options = Options { show, data_limit: 32, filter: Filter::default(), stamp: None, tells_duration: false, appends: false, command: &[] };
+    let mut options = Options { show, data_limit: DATA_LIMIT, filter: Filter::default(), stamp: None, tells_duration: false, appends: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         match name {
             b"-c" => show = Show::Counts,

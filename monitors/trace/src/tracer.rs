@@ -1,20 +1,22 @@
 //! Interposer of `trace`: lets all messages pass, and records them.
 
+use crate::beside;
 use crate::manifest::MANIFEST;
 use crate::record::{Done, Record};
 use crate::sender::Sender;
 use crate::tracks::Track;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::convert::Infallible;
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
-use nacre_control::Follower;
+use nacre_control::{Command, Follower};
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::MessageDirection;
 use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Interposer, report_exception, report_killed};
 use nacre_proto::{Errno, parent, process, sender};
-use nacre_sys::Reference;
+use nacre_sys::{OwnedReference, Reference};
 use nacre_sys::ipc::Received;
 
 /// The tracer.
@@ -23,6 +25,8 @@ pub struct Tracer {
     pub record: Record,
     /// Name of the program, in messages about it.
     pub name: String,
+    /// The tracer has no program of its own, and stands beside those that somebody looks at.
+    pub is_beside: bool,
 }
 
 /// Part of a request that is kept until its answer comes.
@@ -64,6 +68,32 @@ impl Tracer {
     }
 }
 
+impl Follower for Tracer {
+    fn begin(&self, command: &Command, news: OwnedReference) -> Option<Result<(), Errno>> {
+        let begun = self.record.attached.begin(command, news)?;
+        if self.is_beside && begun.is_ok() {
+            beside::attach();
+        }
+        Some(begun)
+    }
+
+    fn take(&self) -> Option<(u64, Vec<u8>)> {
+        self.record.attached.take()
+    }
+
+    fn current(&self) -> Option<u64> {
+        self.record.attached.current()
+    }
+
+    fn end(&self, number: u64) {
+        let is_current = self.current() == Some(number);
+        self.record.attached.end(number);
+        if self.is_beside && is_current {
+            beside::detach();
+        }
+    }
+}
+
 impl Interposer for Tracer {
     /// Number of the process that a port belongs to; 0 is the first one.
     type Tag = u64;
@@ -76,7 +106,15 @@ impl Interposer for Tracer {
     }
 
     fn follower(&self) -> Option<&dyn Follower> {
-        Some(&self.record.attached)
+        Some(self)
+    }
+
+    fn attends(&self) -> bool {
+        !self.is_beside
+    }
+
+    fn tag_of(&self, pid: u64) -> u64 {
+        pid
     }
 
     #[inline]

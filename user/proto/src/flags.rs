@@ -42,7 +42,7 @@ table! {
     COMMAND_WINDOW = 8 of 0xffff_ffff_ffff_ffff, "Sets the size of a process's terminal. Text: the number as above, a newline, rows, a space, and columns.";
     COMMAND_TAKEN = 9 of 0xffff_ffff_ffff_ffff, "Says that output has been taken, so that more may come. Text: the number as above, a newline, and how many bytes.";
     COMMAND_RELEASE = 10 of 0xffff_ffff_ffff_ffff, "Lets an environment go on that stands still by `COMMAND_HOLD`, or ends it, with `COMMAND_END`. Text: number of the command that froze it, in decimal digits; 0: it stands still since it was thawed. `ESRCH`: it does not stand still by that.";
-    COMMAND_TRACE = 11 of 0xffff_ffff_ffff_ffff, "Shows what the outermost tracer sees, a line a message, until nobody waits for the answer any more. Text: values of its option `-e`, each with a zero behind it. `EBUSY`: somebody is shown it already.";
+    COMMAND_TRACE = 11 of 0xffff_ffff_ffff_ffff, "Shows what the outermost tracer sees, a line a message, until nobody waits for the answer any more. Without one, the outermost process manager starts one, unless `COMMAND_WITHIN` is set. Text: values of its option `-e`, each with a zero behind it. `EBUSY`: somebody is shown it already.";
     COMMAND_DIFFERENCE = 12 of 0xffff_ffff_ffff_ffff, "Tells what has changed in directories whose changes the machine keeps in its memory: for each file `A` (added), `C` (changed) or `D` (deleted), a space, its path, and a zero. `ENODEV`: there is none.";
 }
 
@@ -55,6 +55,7 @@ table! {
     COMMAND_HOLD = 8, "A frozen environment stands still until `COMMAND_RELEASE`, and the command is not done before that. Whoever gives commands lets it go on when nobody waits for the answer any more.";
     COMMAND_DRIVER = 16, "A driver of the machine is meant.";
     COMMAND_ROUND = 32, "A freeze is one round of a move, with the pages alone that have changed since the round before. Text: number of the round, in decimal digits; round 0 has all pages. The round with `COMMAND_HOLD` is the last one. `EINVAL`: it is not the next round.";
+    COMMAND_WITHIN = 64, "A manager further out asks, which does itself what nobody within does.";
     COMMAND_COPY = 0xffff_ffff_0000_0000, "Number of the copy that is meant; 0: the original.";
 }
 

@@ -176,6 +176,9 @@ crate::protocol! {
     53 answer(error: Number, first: Hex, second: Hex; bytes data: Data) -> ();
     /// Answers as `answer` does, with a reference.
     54 answer_file(first: Hex, second: Hex; references file: Kept(Any)) -> ();
+    /// The space and the first thread of a process, for the tracer that the manager has started
+    /// itself, and for nobody else (`EPERM`). `ESRCH`: it has none.
+    64 reach(pid: Number) -> (; references space: Space, thread: Thread);
     /// Nanoseconds of processors that the first threads of the programs have had that the process
     /// was before, and the processes that it has waited for, with those that they have waited for.
     /// `all`: those of all processes that the manager has had.

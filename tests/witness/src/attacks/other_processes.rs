@@ -24,6 +24,9 @@ pub fn attack(_: &[u8]) -> Outcome {
     if listed.is_ok_and(|reply| reply.pid != own) {
         return Err("it is shown other processes".into());
     }
+    if process::reach(Reference::PARENT, own).is_ok() {
+        return Err("it can reach itself, as only a tracer may".into());
+    }
     for pid in (1..MOST).filter(|pid| *pid != own) {
         let is_asked = |question| process::ask(Reference::PARENT, pid, question, 0, 0, 0, &b"x"[..], &mut [0; 64][..]).is_ok();
         let through = [
@@ -31,6 +34,7 @@ pub fn attack(_: &[u8]) -> Outcome {
             ("looked at", process::look(Reference::PARENT, pid, &mut [0; 64][..]).is_ok()),
             ("asked", (0..QUESTIONS).any(is_asked)),
             ("slowed", process::priority_set(Reference::PARENT, 0, pid, 1).is_ok()),
+            ("reached", process::reach(Reference::PARENT, pid).is_ok()),
         ];
         if let Some((what, _)) = through.iter().find(|(_, is_through)| *is_through) {
             return Err(format!("process {pid} can be {what}"));
