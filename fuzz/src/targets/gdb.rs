@@ -9,6 +9,7 @@ struct Process {
     memory: [u8; 256],
     registers: Registers,
     threads: Vec<ThreadId>,
+    passed: u64,
 }
 
 impl Target for Process {
@@ -55,6 +56,15 @@ impl Target for Process {
         assert!(!matches!(calls, Caught::These(numbers) if numbers.is_empty()), "no calls are caught by number");
     }
 
+    fn pass_signals(&mut self, signals: u64) {
+        self.passed = signals;
+    }
+
+    fn signal_info(&mut self, thread: ThreadId) -> Option<Vec<u8>> {
+        assert!(self.threads.contains(&thread), "a thread that is not there has a signal");
+        (thread.thread != 2).then(|| vec![11; 128])
+    }
+
     fn follow(&mut self, _: Events) {}
 
     fn link(&mut self, path: &[u8]) -> Result<Vec<u8>, FileError> {
@@ -63,6 +73,7 @@ impl Target for Process {
 
     fn resume(&mut self, threads: &[(ThreadId, Action)]) {
         assert!(!threads.is_empty() && threads.iter().all(|(thread, _)| self.threads.contains(thread)), "threads that are not there go on");
+        assert!(threads.iter().all(|(_, action)| action.signal <= 64), "a thread gets a signal that Linux does not have");
     }
 
     fn can_go_back(&mut self) -> bool {
@@ -127,6 +138,7 @@ const STARTS: &[&[u8]] = &[
     b"?", b"g", b"G", b"p10", b"P10=", b"m0,", b"M0,2:", b"X0,2:", b"Z0,", b"z0,", b"Hgp1.", b"T", b"D;1", b"k", b"qSupported", b"qfThreadInfo", b"qsThreadInfo",
     b"qThreadExtraInfo,", b"qXfer:auxv:read::0,", b"qXfer:features:read:target.xml:", b"qXfer:threads:read::0,", b"QStartNoAckMode", b"vCont;", b"vCont;s:p1.1;c", b"vKill;1",
     b"vFile:open:2f61,", b"vFile:pread:2,", b"vFile:fstat:2", b"vFile:readlink:2f", b"QCatchSyscalls:1;", b"qSupported:fork-events+;", b"vNacreGone:", b"bs", b"bc", b"Z2,", b"z2,",
+    b"QPassSignals:e;10;", b"QProgramSignals:", b"qXfer:siginfo:read::0,", b"vCont;C1e:p1.1;c",
 ];
 
 /// A packet with the right checksum.
@@ -138,7 +150,7 @@ fn packet(body: &[u8]) -> Vec<u8> {
 pub fn packets(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let threads = vec![ThreadId { process: 1, thread: 1 }, ThreadId { process: 1, thread: 2 }, ThreadId { process: 3, thread: 3 }];
-    let mut process = Process { memory: [0x90; 256], registers: Registers::default(), threads };
+    let mut process = Process { memory: [0x90; 256], registers: Registers::default(), threads, passed: 0 };
     let mut session = Session::default();
     while !bytes.is_over() {
         let answer = match bytes.below(4) {

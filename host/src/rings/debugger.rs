@@ -38,7 +38,7 @@ struct Case {
 /// Records a program, and runs it by the recording.
 const REPLAY: &str = "debug -q --record r /program; debug --replay r";
 
-const CASES: [Case; 18] = [
+const CASES: [Case; 23] = [
     Case { sentence: "breakpoints, steps and the end of a program that is alone", under: &["debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "a process in a world", under: &["process", "debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "symbols come from the guest", under: &["process", "debug"], program: "one", script: "one", has_symbols: false, cpus: &[1, 2] },
@@ -52,6 +52,11 @@ const CASES: [Case; 18] = [
     Case { sentence: "memory that nobody brings while the program stands still", under: &["process", "debug"], program: "served", script: "served", has_symbols: true, cpus: &[1] },
     Case { sentence: "a process that is made, and becomes another program", under: &["process", "debug"], program: "family", script: "family", has_symbols: true, cpus: &[2] },
     Case { sentence: "a breakpoint beside a call that the library changes", under: &["process", "debug"], program: "hot", script: "hot", has_symbols: true, cpus: &[1] },
+    Case { sentence: "signals stop a program before it gets them", under: &["process", "debug"], program: "signals", script: "signals", has_symbols: true, cpus: &[1, 2] },
+    Case { sentence: "signals of a terminal and of another process", under: &["process", "debug"], program: "typed", script: "typed", has_symbols: true, cpus: &[1] },
+    Case { sentence: "a condition does not hold, and gdb shows where", under: &["process", "debug"], program: "assert", script: "assert", has_symbols: true, cpus: &[1] },
+    Case { sentence: "a condition does not hold in a program that is alone", under: &["debug"], program: "assert", script: "assert", has_symbols: true, cpus: &[1] },
+    Case { sentence: "a condition does not hold below a checkpointer", under: &["checkpoint", "process", "trace", "-q", "debug"], program: "assert", script: "assert", has_symbols: true, cpus: &[2] },
     Case { sentence: "back and forth in a replay", under: &["process", "sh", "-c", REPLAY], program: "replay", script: "replay", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "gdb goes at the end of a replay", under: &["process", "sh", "-c", REPLAY], program: "one", script: "leave-replay", has_symbols: true, cpus: &[1] },
     Case { sentence: "memory is watched in a replay, forwards and backwards", under: &["process", "sh", "-c", REPLAY], program: "watch", script: "watch", has_symbols: true, cpus: &[2] },

@@ -7,6 +7,7 @@ use crate::files::Files;
 use crate::history::History;
 use crate::inferior::{Arrival, Inferior};
 use crate::rewinder::Rewinder;
+use crate::signalled::Choice;
 use crate::tape::Tape;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -41,6 +42,8 @@ pub struct Debugger {
     pub beginning: BTreeMap<u32, Inferior>,
     /// Events that gdb wants to be told of.
     pub events: Events,
+    /// Signals that gdb has spoken of.
+    pub signals: Choice,
     /// gdb asks for a stop.
     pub is_interrupted: bool,
     /// Processes that gdb ends.
@@ -89,7 +92,7 @@ pub fn wait_for<T>(mut what: impl FnMut(&mut State) -> Option<T>) -> T {
 pub fn start(line: Option<OwnedReference>, files: OwnedReference, waits: bool, tape: Option<&'static Lock<Tape>>) -> Result<PortSet, Errno> {
     let set = OwnedPortSet::new()?;
     let handle = set.handle();
-    let debugger = Debugger { inferiors: BTreeMap::new(), copier: Copier::start()?, pages: Pages::take()?, files: Files::new(files), tape, history: History::default(), rewinder: Rewinder::default(), set, waits, beginning: BTreeMap::new(), events: Events::default(), is_interrupted: false, killed: Vec::new(), ended: Vec::new() };
+    let debugger = Debugger { inferiors: BTreeMap::new(), copier: Copier::start()?, pages: Pages::take()?, files: Files::new(files), tape, history: History::default(), rewinder: Rewinder::default(), set, waits, beginning: BTreeMap::new(), events: Events::default(), signals: Choice::default(), is_interrupted: false, killed: Vec::new(), ended: Vec::new() };
     *STATE.lock() = Some(State { debugger, session: Session::default(), line, early: Vec::new() });
     Ok(handle)
 }

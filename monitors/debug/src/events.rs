@@ -24,6 +24,9 @@ impl Debugger {
             self.leaves(thread, state);
             return Some(None);
         }
+        if state.rip == gates.signals()[0] {
+            return Some(self.at_signal(thread, &gates, state));
+        }
         let is_entry = inferior.caught != Caught::Nothing && gates.entries().contains(&state.rip);
         if is_entry { self.calls(thread, gates, state) } else { None }
     }

@@ -7,13 +7,13 @@ use crate::view::View;
 use alloc::vec::Vec;
 use nacre_abi::call::FOREIGN_NUMBER_SHIFT;
 use nacre_abi::state::ThreadState;
-use nacre_nest::library::{ENTRIES, Entries, FRAME_SIZE, SCRATCH};
+use nacre_nest::library::{ENTRIES, ENTRY_WORDS, Entries, FRAME_SIZE, SCRATCH};
 
-/// Half words of the list.
-const WORDS: usize = 8;
 /// Bytes before the end of a frame at which the instruction pointer, the flags and the stack
 /// pointer lie.
 const LAST_WORDS: u64 = 24;
+/// Maximum length of an instruction.
+const LONGEST: u64 = 15;
 
 /// Addresses in the library of one process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,9 +33,9 @@ pub struct SystemCall {
 impl Gates {
     /// Reads where they are.
     pub fn read((view, copier): (&View, &Copier), foreign: u64) -> Option<Gates> {
-        let mut bytes = [0; 4 * WORDS];
+        let mut bytes = [0; 4 * ENTRY_WORDS];
         let count = view.read(copier, foreign.checked_sub(ENTRIES)?, &mut bytes);
-        let mut words = [0u32; WORDS];
+        let mut words = [0u32; ENTRY_WORDS];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
             *word = u32::from_le_bytes(*bytes);
         }
@@ -50,6 +50,26 @@ impl Gates {
     /// Address of the way out that restores all registers.
     pub fn leave(&self) -> u64 {
         self.0.leave
+    }
+
+    /// Address of the gate of signals, and of its second instruction.
+    pub fn signals(&self) -> [u64; 2] {
+        self.0.gate
+    }
+
+    /// Address of the set of signals that pass the gate.
+    pub fn stopping(&self) -> u64 {
+        self.0.stopping
+    }
+
+    /// Address of the entry for signals.
+    pub fn signal_entry(&self) -> u64 {
+        self.0.signal
+    }
+
+    /// Returns true if a thread has made the first instruction of the entry for signals.
+    pub fn begins_signal(&self, rip: u64) -> bool {
+        rip.checked_sub(self.0.signal).is_some_and(|made| (1..=LONGEST).contains(&made))
     }
 
     /// Returns the call that a thread at one of the entries makes, and the thread's state behind

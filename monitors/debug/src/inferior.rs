@@ -3,6 +3,7 @@
 use crate::breakpoints::{Breakpoints, Pages};
 use crate::copier::Copier;
 use crate::gates::Gates;
+use crate::signalled::Shown;
 use crate::threads::{Mode, TRAP_FLAG, Threads};
 use crate::view::View;
 use crate::watches::Watches;
@@ -84,6 +85,10 @@ pub struct Inferior {
     pub gates: Option<Gates>,
     /// System calls at which the process stops.
     pub caught: Caught,
+    /// Signals of the process.
+    pub shown: Shown,
+    /// True if a manager sends the process signals.
+    pub is_managed: bool,
     /// Addresses of gdb's breakpoints.
     pub wanted: BTreeSet<u64>,
     /// Addresses of breakpoints of a way back, and of those that wait for memory.
@@ -132,6 +137,8 @@ impl Inferior {
             is_replaced: false,
             gates: None,
             caught: Caught::Nothing,
+            shown: Shown::default(),
+            is_managed: true,
             wanted: BTreeSet::new(),
             marks: BTreeSet::new(),
             unplaced: BTreeSet::new(),
@@ -273,8 +280,8 @@ impl Inferior {
             let Some(entry) = self.threads.get(number) else { continue };
             let Some(state) = entry.state() else { continue };
             let state = ThreadState { rflags: state.rflags & !TRAP_FLAG, ..state };
-            let pending = entry.pending.take().filter(|_| entry.interrupted_at.is_none());
-            (entry.mode, entry.awaited, entry.interrupted_at, entry.call, entry.returns) = (Mode::Run, None, None, None, None);
+            let pending = entry.pending.take();
+            (entry.mode, entry.awaited, entry.call, entry.returns) = (Mode::Run, None, None, None);
             entry.returned = None;
             match pending {
                 Some(exception) => ended = self.hand_on(number, &exception, &state).or(ended),

@@ -23,6 +23,8 @@ mod player;
 mod processes;
 mod recorder;
 mod rewinder;
+mod signalled;
+mod signals;
 mod stops;
 mod tape;
 mod target;

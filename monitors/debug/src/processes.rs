@@ -2,6 +2,7 @@
 
 use crate::debugger::Debugger;
 use crate::inferior::{Arrival, Inferior};
+use crate::signalled::Shown;
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_gdb::ThreadId;
 use nacre_proto::Errno;
@@ -134,6 +135,7 @@ impl Debugger {
         inferior.find_gates_of_running(copier);
         inferior.breakpoints.clear(pages);
         inferior.wanted.clear();
+        inferior.shown = Shown::default();
         for entry in inferior.threads.iter_mut() {
             (entry.awaited, entry.returns, entry.call) = (None, None, None);
         }

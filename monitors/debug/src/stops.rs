@@ -9,7 +9,7 @@ use crate::library::{self, is_in_library};
 use crate::threads::{Entry, Mode, TRAP_FLAG};
 use crate::writes::Raised;
 use nacre_abi::Code;
-use nacre_abi::fault::{self, KIND_BREAKPOINT, KIND_MEMORY};
+use nacre_abi::fault::{self, KIND_BREAKPOINT};
 use nacre_abi::message::THREAD_ENDED;
 use nacre_abi::state::ThreadState;
 use nacre_gdb::{Reason, Stop, ThreadId};
@@ -86,8 +86,6 @@ pub enum Verdict {
     GoOnTo(ThreadState, u64),
     /// The exception is the program's.
     HandOn,
-    /// The exception may be the program's: it is given it, and shows what it makes of it.
-    Probe,
     /// All stop.
     Stop(ThreadState, u8, Reason),
 }
@@ -111,7 +109,7 @@ impl Debugger {
         let Debugger { inferiors, copier, pages, .. } = self;
         let inferior = inferiors.get_mut(&process)?;
         let raised = Raised { thread: number, exception, state, awaited_touch, is_behind_message };
-        if let Some(verdict) = inferior.judge_write((copier, pages), &raised) {
+        if let Some(verdict) = inferior.judge_write((copier, pages), &raised).or_else(|| inferior.judge_signal((copier, pages), &raised)) {
             return self.carry_out(ThreadId { process, thread: number }, verdict, exception, &state, has_breakpoint);
         }
         let memory = (&inferior.view, &self.copier);
@@ -150,11 +148,6 @@ impl Debugger {
             Verdict::HandOn => {
                 let ended = inferior.hand_on(number, exception, state);
                 self.ended.extend(ended.map(|status| (thread.process, status)));
-            }
-            Verdict::Probe => {
-                let steps = entry.mode == Mode::Step;
-                entry.mode = Mode::Probe(steps);
-                inferior.hand_on(number, exception, &ThreadState { rflags: state.rflags | TRAP_FLAG, ..*state });
             }
             Verdict::Stop(state, signal, reason) => {
                 entry.set(&state);
@@ -206,7 +199,8 @@ fn judge(memory: (&crate::view::View, &crate::copier::Copier), entry: &mut Entry
         _ if !is_attached => Verdict::HandOn,
         KIND_STEP | KIND_BREAKPOINT => Verdict::Stop(plain, TRAP, Reason::Signal),
         _ if is_in_library(state.rip) || reflected(exception, state).is_some() && !is_own => Verdict::HandOn,
-        KIND_MEMORY if is_own && state.foreign_entry != 0 => Verdict::Probe,
+        // The library makes a signal of it, which it shows.
+        _ if is_own && state.foreign_entry != 0 => Verdict::HandOn,
         _ => Verdict::Stop(plain, exception.signal() as u8, Reason::Signal),
     }
 }
@@ -215,12 +209,6 @@ fn judge(memory: (&crate::view::View, &crate::copier::Copier), entry: &mut Entry
 fn stepped(memory: (&crate::view::View, &crate::copier::Copier), entry: &mut Entry, state: ThreadState) -> Verdict {
     let mode = core::mem::replace(&mut entry.mode, Mode::Run);
     match mode {
-        // The library is about to give the program a signal.
-        Mode::Probe(_) if is_in_library(state.rip) => {
-            entry.interrupted_at = library::resume(memory, &state);
-            Verdict::Stop(state, 11, Reason::Signal)
-        }
-        Mode::Probe(false) => Verdict::GoOn(state),
         _ if is_in_library(state.rip) => {
             entry.mode = Mode::Step;
             // The flags that the program gets back were saved with the one that made it step.

@@ -2,6 +2,7 @@
 
 use crate::debugger::Debugger;
 use crate::inferior::Inferior;
+use crate::library::is_in_library;
 use crate::threads::{self, Mode, TRAP_FLAG};
 use alloc::format;
 use alloc::vec::Vec;
@@ -13,33 +14,45 @@ use nacre_proto::Errno;
 impl Debugger {
     /// Lets a thread go on.
     fn go_on(&mut self, thread: ThreadId, action: Action) {
-        let Some((_, inferior)) = self.entry(thread) else { return };
+        let Debugger { inferiors, copier, pages, .. } = self;
+        let Some(inferior) = inferiors.get_mut(&thread.process) else { return };
         let Some(entry) = inferior.threads.get(thread.thread).filter(|entry| entry.is_ours) else { return };
         entry.returned = None;
+        if let Some(signalled) = entry.signalled.take() {
+            self.answer_signal(thread, &signalled, action);
+            return;
+        }
         if let Some(call) = entry.call.take() {
             self.make_call(thread, call);
             return;
         }
         let pending = entry.pending.take();
         let Some(state) = entry.state() else { return };
+        let is_inside = is_in_library(state.rip);
+        if entry.mode == Mode::StepAgain
+            && !(is_inside && action.is_step)
+            && let Some(address) = entry.awaited.take()
+        {
+            inferior.breakpoints.remove(pages, address);
+        }
         entry.mode = match entry.mode {
             Mode::Call(_) => Mode::Call(action.is_step),
+            // The signal is not there yet.
+            Mode::StepAgain if is_inside && action.is_step => Mode::StepAgain,
             _ if action.is_step => Mode::Step,
             _ => Mode::Run,
         };
-        let flags = if action.is_step { state.rflags | TRAP_FLAG } else { state.rflags & !TRAP_FLAG };
+        let flags = if action.is_step && entry.mode != Mode::StepAgain { state.rflags | TRAP_FLAG } else { state.rflags & !TRAP_FLAG };
         let state = ThreadState { rflags: flags, ..state };
-        let given = pending.filter(|_| action.signal != 0 && entry.interrupted_at.is_none());
-        entry.interrupted_at = None;
-        match given {
-            Some(exception) => {
-                let ended = inferior.hand_on(thread.thread, &exception, &state);
-                self.ended.extend(ended.map(|status| (thread.process, status)));
-            }
-            None => {
-                entry.set(&state);
-                entry.start();
-            }
+        if let Some(exception) = pending.filter(|exception| exception.signal() == u64::from(action.signal)) {
+            let ended = inferior.hand_on(thread.thread, &exception, &state);
+            self.ended.extend(ended.map(|status| (thread.process, status)));
+            return;
+        }
+        let state = inferior.send(copier, thread.thread, action, state);
+        if let Some(entry) = inferior.threads.get(thread.thread) {
+            entry.set(&state);
+            entry.start();
         }
     }
 
@@ -153,6 +166,18 @@ impl Target for Debugger {
         }
     }
 
+    fn pass_signals(&mut self, signals: u64) {
+        self.signals.passed = signals;
+    }
+
+    fn program_signals(&mut self, signals: u64) {
+        self.signals.left = signals;
+    }
+
+    fn signal_info(&mut self, thread: ThreadId) -> Option<Vec<u8>> {
+        self.info(thread)
+    }
+
     fn follow(&mut self, events: Events) {
         self.events = events;
     }
@@ -171,6 +196,7 @@ impl Target for Debugger {
         }
         let mut processes: Vec<u32> = threads.iter().map(|(thread, _)| thread.process).collect();
         processes.dedup();
+        processes.iter().for_each(|process| self.show_signals(*process));
         for (thread, action) in threads {
             self.go_on(*thread, *action);
         }
@@ -189,6 +215,7 @@ impl Target for Debugger {
 
     fn detach(&mut self, process: u32) {
         self.gives_journey_up();
+        self.hide_signals(process);
         let Debugger { inferiors, pages, .. } = self;
         let Some(inferior) = inferiors.get_mut(&process).filter(|inferior| inferior.is_attached) else { return };
         let ended = inferior.detach(pages);

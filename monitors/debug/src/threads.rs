@@ -3,6 +3,7 @@
 use crate::copier::Copier;
 use crate::gates::SystemCall;
 use crate::library::{self, is_in_library};
+use crate::signalled::Signalled;
 use crate::view::View;
 use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
@@ -32,9 +33,9 @@ pub enum Mode {
     Run,
     /// The thread makes one instruction.
     Step,
-    /// The program has been given an exception of the thread. The next instruction shows whether
-    /// the thread goes on or gets a signal. True: it was to make one instruction, and then stops.
-    Probe(bool),
+    /// The thread gets a signal, and then makes one instruction at the place where it was, where a
+    /// breakpoint lies.
+    StepAgain,
     /// The thread makes one instruction with watched pages open. True: it was to make one
     /// instruction, and then stops.
     Write(bool),
@@ -60,8 +61,12 @@ pub struct Entry {
     pub mode: Mode,
     /// Exception that the program does not know of yet.
     pub pending: Option<Exception>,
-    /// The library is about to give the thread a signal, and has stopped it at this instruction.
-    pub interrupted_at: Option<u64>,
+    /// Signal that it is about to get.
+    pub signalled: Option<Signalled>,
+    /// True if its last step came before a signal, which it looks at in the next.
+    pub puts_off: bool,
+    /// Signal that gdb has given it, and that is on its way.
+    pub given: Option<u64>,
     /// A breakpoint at which its step ends.
     pub awaited: Option<u64>,
     /// System call that it is about to make, at which it was stopped.
@@ -129,7 +134,7 @@ impl Threads {
     fn add(&mut self, thread: Thread, slot: u64, number: u32) -> Result<(), Errno> {
         let reference = OwnedReference::made_by(|place| thread.reference(place, REFERENCE_ALL))?;
         let home = if slot == 0 { thread.0 } else { slot };
-        self.all.push(Entry { number, slot, home, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, interrupted_at: None, awaited: None, call: None, returns: None, returned: None });
+        self.all.push(Entry { number, slot, home, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, signalled: None, puts_off: false, given: None, awaited: None, call: None, returns: None, returned: None });
         Ok(())
     }
 
@@ -195,9 +200,11 @@ impl Threads {
             self.stop_known();
             // A thread that was not stopped yet may have made others.
             if !self.look(view) {
-                return;
+                break;
             }
         }
+        // Or it has let one go on that it had stopped itself.
+        self.all.iter_mut().filter(|entry| entry.state().is_none()).for_each(|entry| entry.is_ours = entry.thread().stop().is_ok());
     }
 
     /// Gives threads of Linux programs the numbers that they have there.
@@ -229,7 +236,8 @@ pub fn registers(memory: (&View, &Copier), entry: &Entry) -> Option<Registers> {
     let state = image.state();
     let mut registers = Registers { fs_base: state.fs_base, gs_base: if state.foreign_entry == 0 { state.gs_base } else { 0 }, ..Registers::default() };
     put_fpu(&image, &mut registers.fpu);
-    if let Some(frame) = library::frame(memory, &state).filter(|_| entry.interrupted_at.is_none()) {
+    if let Some(frame) = library::frame(memory, &state) {
+        let frame = if entry.signalled.is_some() { frame.whole() } else { frame };
         registers.general = frame.general;
         (registers.rip, registers.flags, registers.original) = (frame.rip, frame.flags as u32, frame.call);
         return Some(registers);
@@ -241,7 +249,7 @@ pub fn registers(memory: (&View, &Copier), entry: &Entry) -> Option<Registers> {
         return Some(registers);
     }
     registers.original = entry.returned.unwrap_or(registers.original);
-    registers.rip = entry.interrupted_at.unwrap_or(state.rip);
+    registers.rip = state.rip;
     registers.flags = state.rflags as u32;
     Some(registers)
 }
@@ -262,13 +270,23 @@ fn put_fpu(image: &ThreadImage, fpu: &mut [u8; FPU_SIZE]) {
 
 /// Sets the registers of a thread. Returns false if it is in a call: the registers are the
 /// library's then.
-pub fn set_registers(memory: (&View, &Copier), entry: &Entry, registers: &Registers) -> bool {
+pub fn set_registers(memory: (&View, &Copier), entry: &mut Entry, registers: &Registers) -> bool {
     let Ok(image) = entry.thread().get_image(&[]) else { return false };
     let state = image.state();
-    if is_in_library(state.rip) || entry.interrupted_at.is_some() {
+    if is_in_library(state.rip) {
         let same = self::registers(memory, entry);
-        return same.is_some_and(|same| Registers { original: same.original, ..registers.clone() } == same);
+        let is_same = same.is_some_and(|same| Registers { original: same.original, ..registers.clone() } == same);
+        let Some(signalled) = entry.signalled.as_mut().filter(|_| !is_same) else { return is_same };
+        signalled.is_changed = true;
+        let kept = general(&state);
+        return library::put_frame(memory, &state, registers) && put_registers(entry, image, &Registers { general: kept, rip: state.rip, flags: state.rflags as u32, ..registers.clone() });
     }
+    put_registers(entry, image, registers)
+}
+
+/// Sets the registers of a thread, of which `image` is the state.
+fn put_registers(entry: &Entry, image: ThreadImage, registers: &Registers) -> bool {
+    let state = image.state();
     let [rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15] = registers.general;
     debug_assert_eq!(RAX, 0);
     let flags = state.flags & (ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY);

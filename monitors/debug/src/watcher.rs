@@ -95,6 +95,7 @@ impl Watcher {
         let first = self.first.lock();
         let (number, port) = first.as_ref().map_or((ALONE, Reference::PARENT), |(number, port)| (*number, port.handle()));
         let mut inferior = Inferior::new(number, child, port, (debugger.set(), &debugger.copier))?;
+        inferior.is_managed = first.is_some();
         if let Some(keeper) = keeper {
             inferior.set_relay(keeper)?;
         }

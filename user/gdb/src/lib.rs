@@ -14,6 +14,7 @@ mod query;
 pub mod registers;
 mod resume;
 pub mod session;
+mod signals;
 pub mod target;
 mod text;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::description;
 use crate::packet::MAX_PACKET;
 use crate::session::{Reply, Session};
+use crate::signals;
 use crate::target::{Caught, Events, Target};
 use crate::text::{self, put_hex, put_number, put_thread, split};
 use alloc::format;
@@ -10,7 +11,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// Abilities of the stub, beside the size of packets.
-const FEATURES: &str = ";QStartNoAckMode+;multiprocess+;swbreak+;vContSupported+;qXfer:features:read+;qXfer:auxv:read+;qXfer:exec-file:read+;qXfer:threads:read+;QCatchSyscalls+;fork-events+;exec-events+";
+const FEATURES: &str = ";QStartNoAckMode+;multiprocess+;swbreak+;vContSupported+;qXfer:features:read+;qXfer:auxv:read+;qXfer:exec-file:read+;qXfer:threads:read+;QCatchSyscalls+;QPassSignals+;QProgramSignals+;qXfer:siginfo:read+;fork-events+;exec-events+";
 /// Abilities beside these where programs go back.
 const BACKWARDS: &str = ";ReverseStep+;ReverseContinue+";
 /// Threads in one packet of the list.
@@ -46,6 +47,25 @@ impl Session {
                 Some(named) => thread_name(named, target),
                 None => Reply::unknown(),
             },
+        }
+    }
+
+    /// Sets what the processes stop at.
+    pub(crate) fn order(&mut self, text: &[u8], target: &mut impl Target) -> Reply {
+        let (name, list) = split(text, b':');
+        let signals = signals::set(list);
+        match (name, signals) {
+            (b"CatchSyscalls", _) => self.catch_calls(list, target),
+            (b"PassSignals", Some(signals)) => {
+                target.pass_signals(signals);
+                Reply::ok()
+            }
+            (b"ProgramSignals", Some(signals)) => {
+                target.program_signals(signals);
+                Reply::ok()
+            }
+            (b"PassSignals" | b"ProgramSignals", None) => Reply::error(),
+            _ => Reply::unknown(),
         }
     }
 
@@ -93,6 +113,10 @@ impl Session {
                 let Some(process) = known else { return Reply::error() };
                 if object == b"auxv" { target.auxiliary_vector(process) } else { target.program(process) }
             }
+            b"siginfo" => match self.thread(target).and_then(|thread| target.signal_info(thread)) {
+                Some(info) => info,
+                None => return Reply::error(),
+            },
             b"features" => return Reply::error(),
             _ => return Reply::unknown(),
         };

@@ -1,6 +1,7 @@
 //! Packets by which threads go on, and processes are left or ended.
 
 use crate::session::{Reply, Session};
+use crate::signals;
 use crate::target::{Action, Target, ThreadId};
 use crate::text::{self, Named, split};
 use alloc::vec::Vec;
@@ -14,7 +15,7 @@ fn action(text: &[u8]) -> Option<Option<Action>> {
     let is_step = matches!(kind, b's' | b'S');
     let signal = match kind {
         b'c' | b's' if signal.is_empty() => 0,
-        b'C' | b'S' => u8::try_from(text::number(signal)?).ok()?,
+        b'C' | b'S' => signals::from_gdb(text::number(signal)?)?,
         b't' => return Some(None),
         _ => return None,
     };

@@ -1,6 +1,7 @@
 //! A session: answers packets of one gdb after the other, and tells it of stops.
 
 use crate::packet::{Item, Reader, frame};
+use crate::signals;
 use crate::target::{Reason, Stop, Target, ThreadId};
 use crate::text::{self, Named, put_hex, put_number, put_thread, split};
 use alloc::collections::VecDeque;
@@ -187,10 +188,7 @@ impl Session {
                 Reply::ok()
             }
             b'Q' if rest == b"NonStop:0" => Reply::ok(),
-            b'Q' => match rest.strip_prefix(b"CatchSyscalls:") {
-                Some(calls) => self.catch_calls(calls, target),
-                None => Reply::unknown(),
-            },
+            b'Q' => self.order(rest, target),
             b'v' => self.long(rest, target),
             b'b' if matches!(rest, b"s" | b"c") => self.go_back(rest == b"s", target),
             _ => Reply::unknown(),
@@ -260,23 +258,23 @@ pub fn gone(bytes: &[u8]) -> (usize, bool) {
 /// The body of the packet that tells of a stop.
 fn describe(stop: &Stop) -> Vec<u8> {
     let mut body = Vec::new();
-    let (kind, code, process) = match stop {
-        Stop::Thread(thread, signal, reason) => {
+    let (kind, code, process) = match *stop {
+        Stop::Thread(thread, signal, ref reason) => {
             body.push(b'T');
-            body.extend(text::hex_byte(*signal));
+            body.extend(text::hex_byte(signals::to_gdb(signal)));
             put_reason(reason, &mut body);
             body.extend(b"thread:");
-            put_thread(*thread, &mut body);
+            put_thread(thread, &mut body);
             body.push(b';');
             return body;
         }
         Stop::Exited(process, status) => (b'W', status, process),
-        Stop::Killed(process, signal) => (b'X', signal, process),
+        Stop::Killed(process, signal) => (b'X', signals::to_gdb(signal), process),
     };
     body.push(kind);
-    body.extend(text::hex_byte(*code));
+    body.extend(text::hex_byte(code));
     body.extend(b";process:");
-    put_number((*process).into(), &mut body);
+    put_number(process.into(), &mut body);
     body
 }
 

@@ -70,7 +70,7 @@ pub struct Events {
 /// Something that ended a time in which processes ran.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// A thread stopped with a signal, and all others with it.
+    /// A thread stopped with a signal, by Linux's number, and all others with it.
     Thread(ThreadId, u8, Reason),
     /// A process ended with this status.
     Exited(u32, u8),
@@ -83,7 +83,7 @@ pub enum Stop {
 pub struct Action {
     /// True if the thread executes one instruction.
     pub is_step: bool,
-    /// Signal that it gets, or 0.
+    /// Signal that it gets, by Linux's number, or 0.
     pub signal: u8,
 }
 
@@ -126,6 +126,14 @@ pub trait Target {
     }
     /// Sets the system calls at which a process stops.
     fn catch_calls(&mut self, process: u32, calls: Caught);
+    /// Sets the signals that processes get without a stop: a bit for each, the lowest for signal 1.
+    fn pass_signals(&mut self, _signals: u64) {}
+    /// Sets the signals that a process gets when it is left while they stop it.
+    fn program_signals(&mut self, _signals: u64) {}
+    /// Returns Linux's `siginfo` of the signal that has stopped a thread.
+    fn signal_info(&mut self, _thread: ThreadId) -> Option<Vec<u8>> {
+        None
+    }
     /// Notes the events that gdb wants to be told of.
     fn follow(&mut self, events: Events);
     /// Lets threads go on. Others stay stopped.

@@ -20,11 +20,20 @@ struct Fake {
     caught: Caught,
     events: Events,
     back: Option<Vec<bool>>,
+    passed: u64,
 }
 
 impl Target for Fake {
     fn can_go_back(&mut self) -> bool {
         self.back.is_some()
+    }
+
+    fn pass_signals(&mut self, signals: u64) {
+        self.passed = signals;
+    }
+
+    fn signal_info(&mut self, thread: ThreadId) -> Option<Vec<u8>> {
+        (thread == SECOND).then(|| Vec::from([10, 0, 0, 0]))
     }
 
     fn can_watch(&mut self) -> bool {
@@ -213,7 +222,8 @@ fn objects_are_read_in_parts() {
         ("qXfer:exec-file:read::ffffffffffffffff,ffffffffffffffff", "l"),
         ("qXfer:features:read:other.xml:0,4", "E01"),
         ("qXfer:features:read:target.xml:0,5", "m<?xml"),
-        ("qXfer:siginfo:read::0,4", ""),
+        ("qXfer:siginfo:read::0,4", "E01"),
+        ("qXfer:uib:read::0,4", ""),
         ("qXfer:auxv:write::0,4", "E01"),
     ]);
     let (mut session, mut target) = (Session::default(), Fake::default());
@@ -273,6 +283,22 @@ fn threads_go_on_and_stop() {
     assert_eq!(ask(&mut session, &mut target, b"?"), b"W03;process:1");
     ask(&mut session, &mut target, b"vCont;c");
     assert_eq!(bodies(&session.stopped(Stop::Killed(1, 9), &mut target)), [b"X09;process:1".to_vec()]);
+}
+
+#[test]
+fn signals_have_the_numbers_of_the_protocol() {
+    let (mut session, mut target) = (Session::default(), Fake::default());
+    assert_eq!(ask(&mut session, &mut target, b"QPassSignals:e;10;14;97;"), b"OK");
+    assert_eq!(target.passed, 1 << 13 | 1 << 16 | 1 << 22);
+    assert_eq!((ask(&mut session, &mut target, b"QPassSignals:z"), ask(&mut session, &mut target, b"QProgramSignals:")), (b"E01".to_vec(), b"OK".to_vec()));
+    assert_eq!(ask(&mut session, &mut target, b"vCont;C1e:p1.2"), b"");
+    assert_eq!(target.resumed, [(SECOND, Action { is_step: false, signal: 10 })]);
+    assert_eq!(bodies(&session.stopped(Stop::Thread(SECOND, 7, Reason::Signal), &mut target)), [b"T0athread:p1.2;".to_vec()]);
+    assert_eq!(ask(&mut session, &mut target, b"qXfer:siginfo:read::0,80"), b"l\x0a\0\0\0");
+    assert_eq!((ask(&mut session, &mut target, b"Hgp1.1"), ask(&mut session, &mut target, b"qXfer:siginfo:read::0,80")), (b"OK".to_vec(), b"E01".to_vec()));
+    assert_eq!((ask(&mut session, &mut target, b"vCont;Cff"), ask(&mut session, &mut target, b"vCont;C1d")), (b"E01".to_vec(), b"E01".to_vec()));
+    ask(&mut session, &mut target, b"vCont;c");
+    assert_eq!(bodies(&session.stopped(Stop::Killed(1, 31), &mut target)), [b"X0c;process:1".to_vec()]);
 }
 
 #[test]

@@ -36,6 +36,7 @@ mod abi {
 /// Unsafe code that knows nothing of a process.
 #[allow(unsafe_code)]
 mod raw {
+    pub mod debugger;
     pub mod global;
     pub mod guarded_touch;
     pub mod memory_words;

@@ -11,19 +11,36 @@ pub const FRAME_SIZE: u64 = 144;
 pub const SCRATCH: u64 = 8;
 /// Place of the instruction at which the library has stopped a thread to give it a signal.
 pub const RESUME: u64 = 16;
+/// Place of a half word that is not 0 if the thread has to enter the library for signals.
+pub const ATTENTION: u64 = 40;
 /// Place of a half word that is not 0 once the thread has ended.
 pub const PARKED: u64 = 48;
+/// Place of a half word with the number of a signal that a debugger gives the thread. A thread that
+/// enters the library for signals takes it first.
+pub const INJECTED: u64 = 80 + 4 * 192;
+/// Flag of a debugger's answer at the gate of signals: the program's registers were set, so a call
+/// that the signal cut off is not made again.
+pub const REGISTERS_SET: u64 = 1 << 32;
 /// Place of a half word that holds the thread's number.
-pub const THREAD_NUMBER: u64 = 76 + 4 * 186;
+pub const THREAD_NUMBER: u64 = 80 + 4 * 186;
 
-/// Bytes before the address at which the kernel continues system calls where eight half words lie:
+/// Bytes before the address at which the kernel continues system calls where twelve half words lie:
 /// [`ENTRIES_MAGIC`], and distances from that address. They lead behind the entry's count of calls;
 /// to the entry of calls with known answers that do not come through the kernel, and its second
-/// instruction; to that of other such calls, and its second instruction; and to the way out that
-/// restores all registers from the frame at the stack pointer. The last is 0.
-pub const ENTRIES: u64 = 48;
+/// instruction; to that of other such calls, and its second instruction; to the way out that
+/// restores all registers from the frame at the stack pointer; to the entry for signals; to the
+/// gate of signals, and its second instruction; and to the set of signals that pass the gate. The
+/// last is 0.
+///
+/// A thread at the gate is about to deliver a signal. `rdi` has its number, `rsi` the address of
+/// its `siginfo`, `rdx` the address of its handler or 0. `r8` is 1 if the signal has cut off a call
+/// that can be made again. The registers of the program are in the frame, all 18 words. The thread
+/// continues with the number in `rax`, 0 if there is no signal.
+pub const ENTRIES: u64 = 64;
+/// Number of the half words.
+pub const ENTRY_WORDS: usize = 12;
 /// First of them.
-pub const ENTRIES_MAGIC: u32 = 0x4e61_6567;
+pub const ENTRIES_MAGIC: u32 = 0x4e61_6568;
 
 /// Addresses of the entries, found by a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,16 +53,30 @@ pub struct Entries {
     pub call: [u64; 2],
     /// Way out that restores all registers.
     pub leave: u64,
+    /// Entry for signals.
+    pub signal: u64,
+    /// Gate of signals, and its second instruction.
+    pub gate: [u64; 2],
+    /// Place of the set of signals that pass the gate: a bit for each, the lowest for signal 1.
+    pub stopping: u64,
 }
 
 impl Entries {
     /// Finds the entries by the half words of the list before the entry at `foreign`. `None`: there
     /// is no such list, or it leads out of the library.
-    pub fn from_words(foreign: u64, words: [u32; 8]) -> Option<Entries> {
-        let [ENTRIES_MAGIC, look, quick, quick_next, call, call_next, leave, 0] = words else { return None };
+    pub fn from_words(foreign: u64, words: [u32; ENTRY_WORDS]) -> Option<Entries> {
+        let [ENTRIES_MAGIC, look, quick, quick_next, call, call_next, leave, signal, gate, gate_next, stopping, 0] = words else { return None };
         let at = |distance: u32| foreign.wrapping_add_signed(i64::from(distance.cast_signed()));
-        let found = Entries { foreign: [foreign, at(look)], quick: [at(quick), at(quick_next)], call: [at(call), at(call_next)], leave: at(leave) };
-        let all = [found.foreign, found.quick, found.call, [found.leave; 2]];
+        let found = Entries {
+            foreign: [foreign, at(look)],
+            quick: [at(quick), at(quick_next)],
+            call: [at(call), at(call_next)],
+            leave: at(leave),
+            signal: at(signal),
+            gate: [at(gate), at(gate_next)],
+            stopping: at(stopping),
+        };
+        let all = [found.foreign, found.quick, found.call, found.gate, [found.leave, found.signal], [found.stopping; 2]];
         all.as_flattened().iter().all(|address| LIBRARY_RANGE.contains(address)).then_some(found)
     }
 }
@@ -57,13 +88,14 @@ mod tests {
     #[test]
     fn a_list_is_checked() {
         const FOREIGN: u64 = 0x7e00_0000_1000;
-        let found = |words: [i32; 8]| Entries::from_words(FOREIGN, words.map(i32::cast_unsigned));
+        let found = |words: [i32; ENTRY_WORDS]| Entries::from_words(FOREIGN, words.map(i32::cast_unsigned));
         let magic = ENTRIES_MAGIC.cast_signed();
-        let entries = found([magic, 8, -64, -55, 32, 35, 100, 0]).unwrap();
+        let entries = found([magic, 8, -64, -55, 32, 35, 100, 200, 300, 303, 4096, 0]).unwrap();
         assert_eq!((entries.foreign, entries.quick, entries.call), ([FOREIGN, FOREIGN + 8], [FOREIGN - 64, FOREIGN - 55], [FOREIGN + 32, FOREIGN + 35]));
-        assert_eq!(entries.leave, FOREIGN + 100);
-        assert_eq!(found([magic + 1, 8, -64, -55, 32, 35, 100, 0]), None);
-        assert_eq!(found([magic, 8, -64, -55, 32, 35, 100, 1]), None);
-        assert_eq!(found([magic, 8, i32::MIN, -55, 32, 35, 100, 0]), None);
+        assert_eq!((entries.leave, entries.signal), (FOREIGN + 100, FOREIGN + 200));
+        assert_eq!((entries.gate, entries.stopping), ([FOREIGN + 300, FOREIGN + 303], FOREIGN + 4096));
+        assert_eq!(found([magic + 1, 8, -64, -55, 32, 35, 100, 200, 300, 303, 4096, 0]), None);
+        assert_eq!(found([magic, 8, -64, -55, 32, 35, 100, 200, 300, 303, 4096, 1]), None);
+        assert_eq!(found([magic, 8, i32::MIN, -55, 32, 35, 100, 200, 300, 303, 4096, 0]), None);
     }
 }

@@ -25,6 +25,7 @@ use crate::entry::faults;
 use crate::operations::call_patching;
 use crate::operations::grow_stack;
 use crate::process::lock::with_process;
+use crate::raw::debugger;
 use crate::raw::thread_block::{Block, ELSEWHERE, EVERY, QUICK};
 use core::arch::naked_asm;
 use core::mem::offset_of;
@@ -100,10 +101,10 @@ macro_rules! pop_rest {
 /// The list that debuggers look for, `nacre_nest::library::ENTRIES`, and the way in for faults.
 macro_rules! before_entry {
     () => {
-        ".p2align 4; .long 0x4e616567, nacre_look - nacre_foreign_entry, nacre_site_quick - nacre_foreign_entry; .long nacre_site_quick_next - nacre_foreign_entry, nacre_site_call - nacre_foreign_entry; .long nacre_site_call_next - nacre_foreign_entry, nacre_leave_whole - nacre_foreign_entry, 0; .p2align 4; jmp 6f; .p2align 4"
+        ".p2align 4; .long 0x4e616568, nacre_look - nacre_foreign_entry, nacre_site_quick - nacre_foreign_entry; .long nacre_site_quick_next - nacre_foreign_entry, nacre_site_call - nacre_foreign_entry; .long nacre_site_call_next - nacre_foreign_entry, nacre_leave_whole - nacre_foreign_entry, nacre_signal_entry - nacre_foreign_entry; .long nacre_gate - nacre_foreign_entry, nacre_gate_next - nacre_foreign_entry; .long {stopping} - nacre_foreign_entry, 0; .p2align 4; jmp 6f; .p2align 4"
     };
 }
-const _: () = assert!(ENTRIES_MAGIC == 0x4e61_6567);
+const _: () = assert!(ENTRIES_MAGIC == 0x4e61_6568);
 
 /// Entry points at fixed distances.
 ///
@@ -114,8 +115,7 @@ const _: () = assert!(ENTRIES_MAGIC == 0x4e61_6567);
 #[unsafe(naked)]
 extern "C" fn entries() {
     naked_asm!(
-        ".globl nacre_quick_start, nacre_quick_end, nacre_leave_start, nacre_leave_end, nacre_signal_entry, nacre_leave_whole",
-        ".globl nacre_look, nacre_enter, nacre_foreign_entry",
+        ".globl nacre_quick_start, nacre_quick_end, nacre_leave_start, nacre_leave_end, nacre_signal_entry, nacre_leave_whole; .globl nacre_look, nacre_enter, nacre_foreign_entry",
         // An answer that is known: without a frame, and without the lock.
         before_entry!(),
         "nacre_foreign_entry: nacre_quick_start: dec dword ptr gs:[{countdown}]; js nacre_sampled",
@@ -170,7 +170,15 @@ extern "C" fn entries() {
         attend = sym attend,
         attend_again = sym attend_again,
         faulted = sym faulted,
+        stopping = sym debugger::STOPPING,
     )
+}
+
+/// Gate of signals: gives back the signal, unless a debugger stops the thread here and gives back
+/// another. The debugger may change the frame.
+#[unsafe(naked)]
+pub extern "C" fn gate(signal: u64, info: &[u64; 16], handler: u64, frame: &mut Frame, is_made_again: u64) -> u64 {
+    naked_asm!(".globl nacre_gate, nacre_gate_next", "nacre_gate: mov rax, rdi", "nacre_gate_next: ret")
 }
 
 /// Entry points of calls that do not come through the kernel, with their flags in place, and of
@@ -219,10 +227,14 @@ unsafe extern "C" fn enter_with(frame: &Frame) -> ! {
 /// of the library too.
 #[used]
 static ENTRIES: [extern "C" fn(); 2] = [entries, other_entries];
+#[used]
+static GATE: extern "C" fn(u64, &[u64; 16], u64, &mut Frame, u64) -> u64 = gate;
 /// The way in that begins before the place where system calls continue ends at that place.
 const _: () = assert!(REFLECTED == 16);
 /// Debuggers find the entries before that way in, and write what the entry writes first.
-const _: () = assert!(library::ENTRIES == REFLECTED + 32 && SCRATCH == offset_of!(Block, scratch) as u64);
+const _: () = assert!(library::ENTRIES == REFLECTED + 48 && SCRATCH == offset_of!(Block, scratch) as u64);
+const _: () = assert!(library::INJECTED == offset_of!(Block, injected) as u64 && library::RESUME == offset_of!(Block, resume) as u64);
+const _: () = assert!(library::ATTENTION == offset_of!(Block, attention) as u64 && library::PARKED == offset_of!(Block, parked) as u64 && library::THREAD_NUMBER == offset_of!(Block, quick) as u64 + 4 * 186);
 
 /// Sets up what the library stands on and prepares the process; the program's entry point.
 #[cfg(target_os = "none")]

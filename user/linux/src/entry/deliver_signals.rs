@@ -2,14 +2,19 @@
 
 use crate::abi::errno::{EINTR, ERESTART, ERESTART_ALWAYS, ERESTART_SLEEP, ERESTART_UNHANDLED, Errno, negated};
 use crate::abi::registers::Frame;
-use crate::abi::signal_info::{Info, SI_KERNEL};
+use crate::abi::signal_info::{Info, LAST, SI_KERNEL, SI_USER, bit};
 use crate::abi::signal_numbers::{SA_RESTART, SIGSEGV};
+use crate::entry::assembly::gate;
 use crate::operations::grow_stack;
 use crate::operations::signal_frame;
+use crate::operations::signal_setup;
 use crate::operations::user_faults;
 use crate::process::Process;
 use crate::process::end::end_by_signal;
+use crate::raw::debugger;
 use crate::state::signals::dispositions::Fate;
+use core::sync::atomic::Ordering;
+use nacre_nest::library::REGISTERS_SET;
 
 /// Bytes of the `syscall` instruction.
 const CALL_SIZE: u64 = 2;
@@ -52,6 +57,9 @@ pub fn after_call(process: &mut Process, frame: &mut Frame, number: Option<u64>)
 
 /// Delivers signals to a thread that was stopped in the program.
 pub fn deliver(process: &mut Process, frame: &mut Frame) {
+    if debugger::is_there() {
+        signal_setup::show_signals(process);
+    }
     attend(process, frame, None);
 }
 
@@ -64,7 +72,13 @@ fn attend(process: &mut Process, frame: &mut Frame, mut cut_off: Option<CutOff>)
         while process.signals.is_stopped {
             wait_continued(process);
         }
-        let Some(info) = take(process) else { break };
+        let Some(info) = injected(process).or_else(|| shown(process, frame, &mut cut_off)) else { break };
+        if process.me().mask & bit(info.signal) != 0 {
+            // The debugger has given another signal, which waits.
+            let caller = process.caller;
+            let _ = process.post_to(caller, info);
+            continue;
+        }
         let action = process.signals.action(info.signal);
         match process.signals.fate(info.signal) {
             Fate::Ignored => {}
@@ -95,6 +109,51 @@ fn wait_continued(process: &mut Process) {
     process.me().sleeping = true;
     process.unlocked(|| block.wait(seen, nacre_sys::FOREVER));
     process.me().sleeping = false;
+}
+
+/// Takes the signal that a debugger has given the caller.
+fn injected(process: &mut Process) -> Option<Info> {
+    let place = &process.me().block.injected;
+    if place.load(Ordering::Relaxed) == 0 {
+        return None;
+    }
+    given(place.swap(0, Ordering::Relaxed).into())
+}
+
+/// Returns a signal that a debugger gives.
+fn given(signal: u64) -> Option<Info> {
+    (1..=LAST).contains(&signal).then(|| Info::from(signal, SI_USER, 0, 0))
+}
+
+/// Takes the next signal, after a debugger has seen it and has not suppressed it.
+fn shown(process: &mut Process, frame: &mut Frame, cut_off: &mut Option<CutOff>) -> Option<Info> {
+    loop {
+        let info = take(process)?;
+        if !debugger::sees(info.signal) {
+            return Some(info);
+        }
+        let handler = match process.signals.fate(info.signal) {
+            Fate::Handled => process.signals.action(info.signal).handler,
+            _ => 0,
+        };
+        let is_made_again = u64::from(cut_off.is_some());
+        // The debugger takes its time, and other threads may go on meanwhile. They let this one
+        // alone, which looks at signals behind the gate.
+        process.me().sleeping = true;
+        let answer = process.unlocked(|| gate(info.signal, &info.words(), handler, frame, is_made_again));
+        process.me().sleeping = false;
+        if answer & REGISTERS_SET != 0 {
+            *cut_off = None;
+        }
+        match answer & !REGISTERS_SET {
+            same if same == info.signal => return Some(info),
+            other => {
+                if let Some(info) = given(other) {
+                    return Some(info);
+                }
+            }
+        }
+    }
 }
 
 /// Takes the next signal that the caller does not block.

@@ -110,12 +110,14 @@ pub fn push(process: &mut Process, frame: &mut Frame, info: &Info, action: &Acti
     frame.rax = 0;
     frame.next = action.handler;
     frame.stack = start;
-    frame.flags &= !DIRECTION;
+    frame.flags &= !(DIRECTION | TRAP);
     Ok(())
 }
 
 /// The direction flag, which is clear when a function is entered.
 const DIRECTION: u64 = 0x400;
+/// The trap flag: a handler is not part of a step.
+const TRAP: u64 = 0x100;
 
 /// Takes the frame at the stack pointer off again (its first word has been popped); the mask to go
 /// on with.

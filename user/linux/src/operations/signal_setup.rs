@@ -42,6 +42,19 @@ pub fn prepare_handler(process: &mut Process, signal: u64, handler: u64) {
     }
 }
 
+/// A debugger sees the signals that come: the manager sends them here, ignored ones too.
+pub fn show_signals(process: &mut Process) {
+    if process.is_managed() && process.agent.is_none() {
+        // Without memory for it the manager carries signals out.
+        let _ = process.need_agent();
+    }
+    let fresh = process.signals.ignored() & !process.signals.heard;
+    if fresh != 0 {
+        process.signals.heard |= fresh;
+        process.tell_dispositions();
+    }
+}
+
 /// Another mask until the call ends; a handler that the call is interrupted for runs with it, and
 /// returns to the mask before.
 pub fn mask_for_call(process: &mut Process, mask: u64) {

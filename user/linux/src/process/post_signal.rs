@@ -9,8 +9,9 @@ use crate::abi::signal_info::{Info, bit};
 use crate::abi::signal_numbers::{ALWAYS, CHILD_FLAGS, SIGCHLD, SIGCONT, SIGKILL, STOPS};
 use crate::process::Process;
 use crate::process::end::end_by_signal;
+use crate::raw::debugger;
 use crate::state::limits::CpuLimit;
-use crate::state::signals::dispositions::Fate;
+use crate::state::signals::dispositions::{Action, Fate};
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
 
@@ -94,7 +95,7 @@ impl Process {
         } else if bit(info.signal) & STOPS != 0 {
             self.forget(bit(SIGCONT));
         }
-        mask & bit(info.signal) != 0 || self.signals.fate(info.signal) != Fate::Ignored
+        mask & bit(info.signal) != 0 || self.signals.fate(info.signal) != Fate::Ignored || debugger::sees(info.signal)
     }
 
     /// Forgets signals that were sent.
@@ -111,7 +112,12 @@ impl Process {
     pub fn force(&mut self, info: Info) {
         let blocked = self.me().mask & bit(info.signal) != 0;
         if blocked || self.signals.fate(info.signal) != Fate::Handled {
-            end_by_signal(self, info.signal);
+            if !debugger::sees(info.signal) {
+                end_by_signal(self, info.signal);
+            }
+            // As on Linux, the signal takes its default effect, unless the debugger suppresses it.
+            self.me().mask &= !bit(info.signal);
+            self.signals.set_action(info.signal, Action::default());
         }
         let thread = self.me();
         // There is room for one of each kind in any case that matters: a thread that cannot be told
@@ -172,7 +178,7 @@ impl Process {
     /// Tells the manager what the process does not want to hear of.
     pub fn tell_dispositions(&mut self) {
         if self.is_managed() {
-            let ignored = self.signals.ignored() & !self.signals.heard;
+            let ignored = if debugger::is_there() { 0 } else { self.signals.ignored() & !self.signals.heard };
             // Signals that come all the same are dropped here.
             let _ = manager::dispositions(Reference::PARENT, ignored, self.signals.action(SIGCHLD).flags & CHILD_FLAGS);
         }

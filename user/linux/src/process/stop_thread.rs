@@ -1,6 +1,7 @@
 //! Makes threads look for signals, wherever they are.
 
 use crate::process::Process;
+use crate::raw::debugger;
 use crate::raw::thread_block::Block;
 use crate::raw::thread_position::{Place, place, signal_entry};
 use core::sync::atomic::Ordering;
@@ -15,10 +16,12 @@ impl Process {
     pub fn alert(&mut self, index: usize) {
         let caller = self.caller;
         let Some(thread) = self.threads.get(index) else { return };
+        // A thread that a debugger lets make one instruction looks behind it.
+        let is_held = debugger::is_there() && thread.block.has_attention();
         thread.block.set_attention(true);
         if thread.sleeping {
             thread.block.wake();
-        } else if index != caller {
+        } else if index != caller && !is_held {
             disturb(thread.kernel, thread.block);
         }
     }
@@ -26,6 +29,10 @@ impl Process {
 
 /// Brings a thread that runs, in the program or in the library, to look at its `attention`.
 fn disturb(kernel: KernelThread, block: &'static Block) {
+    if debugger::is_there() && kernel.get_state().is_ok() {
+        // The debugger has stopped it, and makes it look when it goes on.
+        return;
+    }
     for turn in 0..PATIENCE {
         // A thread that cannot be stopped or read is one that ends.
         let Ok(state) = kernel.stop().and_then(|()| kernel.get_state()) else { return };

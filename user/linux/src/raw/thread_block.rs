@@ -43,6 +43,8 @@ pub struct Block {
     pub countdown: AtomicI32,
     /// Answers of calls that need no lock, by number.
     pub quick: [AtomicI32; QUICK],
+    /// Signal that a debugger gives the thread, or 0.
+    pub injected: AtomicU32,
     /// Number of the thread that its requests tell; 0 if it is the first of its process.
     pub sender: AtomicU32,
 }
@@ -75,6 +77,7 @@ impl Block {
             number: AtomicU32::new(0),
             countdown: AtomicI32::new(0),
             quick: [const { AtomicI32::new(0) }; QUICK],
+            injected: AtomicU32::new(0),
             sender: AtomicU32::new(0),
         }
     }
