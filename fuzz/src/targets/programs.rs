@@ -5,7 +5,7 @@ use nacre_abi::fault;
 use nacre_nest::elf::{Source, decode};
 use nacre_nest::host::{Exception, thread_state};
 use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};
-use nacre_nest::library::{ENTRIES_MAGIC, Entries};
+use nacre_nest::library::{ENTRIES_MAGIC, ENTRY_WORDS, Entries};
 use nacre_nest::plan::{Heritage, Sizes, plan};
 use nacre_nest::{SpawnError, search, stack};
 use std::ops::Range;
@@ -62,11 +62,14 @@ pub fn stack(bytes: &[u8]) {
 }
 
 pub fn state(bytes: &[u8]) {
-    let mut halves = [0; 8];
+    let mut halves = [0; ENTRY_WORDS];
     halves.iter_mut().zip(bytes.as_chunks::<4>().0).for_each(|(half, bytes)| *half = u32::from_le_bytes(*bytes));
-    for words in [halves, [ENTRIES_MAGIC, halves[1], halves[2], halves[3], halves[4], halves[5], halves[6], 0]] {
+    let mut marked = halves;
+    (marked[0], marked[ENTRY_WORDS - 1]) = (ENTRIES_MAGIC, 0);
+    for words in [halves, marked] {
         let found = Entries::from_words(FOREIGN_LIBRARY + 0x1000, words);
-        assert!(found.is_none_or(|entries| (FOREIGN_LIBRARY..OBJECTS).contains(&entries.leave)), "an entry lies outside of the library");
+        let places = |entries: Entries| [entries.leave, entries.gate[0], entries.stopping];
+        assert!(found.is_none_or(|entries| places(entries).iter().all(|place| (FOREIGN_LIBRARY..OBJECTS).contains(place))), "an entry lies outside of the library");
     }
     let exception = Exception::from_words(Bytes(bytes).words());
     assert!(exception.exit_status() > 256 && !exception.to_string().is_empty());
