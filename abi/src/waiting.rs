@@ -1,5 +1,6 @@
-//! What a thread waits for, as `thread_time` tells it: bits 0-7 say how it waits; bits 32-63 are
-//! the label of its message, if it sends one or awaits the reply.
+//! What a thread waits for, as `thread_time` tells it: bits 0-7 say how it waits; bit 8 is set if it
+//! receives, sleeps or waits for a lock for a limited time, bit 9 if its fault is an exception; bits
+//! 32-63 are the label of its message, if it sends one or awaits the reply.
 
 /// State of a thread that runs, or could.
 pub const RUNS: u64 = 0;
@@ -19,6 +20,12 @@ pub const SLEEPS: u64 = 6;
 pub const DONATES: u64 = 7;
 /// State of a thread that is stopped.
 pub const STOPPED: u64 = 8;
+
+/// Bit of a wait for a limited time.
+pub const TIMED: u64 = 1 << 8;
+
+/// Bit of a fault that is an exception.
+pub const EXCEPTION: u64 = 1 << 9;
 
 /// First bit of the label.
 pub const LABEL_SHIFT: u32 = 32;

@@ -107,8 +107,8 @@ pub const ENTRIES: &[Entry] = &[
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
             failure(1, Code::Busy, "it is the space that you run in", "ask who made it"),
-            failure(2, Code::BadArgument, "the flags have a bit that is not known", "pass 0 or `TIME_HIDDEN`"),
-            failure(2, Code::Denied, "it would show the time to a space, and your own does not see it", "keep `TIME_HIDDEN`, or ask whoever keeps you"),
+            failure(2, Code::BadArgument, "the flags have a bit that is not known", "pass `TIME_HIDDEN`, `TIME_HELD`, both or 0"),
+            failure(2, Code::Denied, "it would show or give the time to a space, and your own does not have it", "keep your own space's flags, or ask whoever keeps you"),
         ]],
         restarts: "",
     },

@@ -24,7 +24,7 @@ pub(crate) struct Cpu {
     pub slice_end: Cell<u64>,
     /// Number of threads at the head of the queue that run in the rest of that slice.
     pub ahead: Cell<u32>,
-    /// `SpaceState::TIME_HIDDEN` while the machine hides its time from the user, else 0.
+    /// Flags of the space that this processor runs, as far as the machine follows them.
     pub time_hidden: Cell<u64>,
     /// Deadline that the timer is set to. It may be earlier than needed; the timer's interrupt then
     /// sets it anew.

@@ -6,6 +6,7 @@ use crate::kernel::{Kernel, Next};
 use crate::list;
 use crate::machine::{Machine, Physical};
 use crate::object::{Space, Thread, WaitKind, thread_of_queue_node};
+use nacre_abi::state::SpaceState;
 
 /// Slice of a thread while others want to run, in nanoseconds.
 const SLICE: u64 = 10_000_000;
@@ -353,7 +354,7 @@ impl<M: Machine> Kernel<M> {
     #[cold]
     fn time_hide(&self, cpu: usize, flags: u64) {
         self.cpus[cpu].time_hidden.set(flags);
-        self.machine.time_hide(flags != 0);
+        self.machine.time_hide(flags & SpaceState::TIME_HIDDEN != 0);
     }
 
     /// The flags of a space have changed: the CPUs that run it are told. This one runs the

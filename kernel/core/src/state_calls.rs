@@ -259,11 +259,11 @@ impl<M: Machine> Kernel<M> {
             return wrong(Code::Busy, call.object);
         }
         let space = self.space(at);
-        let hidden_from_caller = self.space(caller.space()).flags() & SpaceState::TIME_HIDDEN;
-        if flags & !SpaceState::TIME_HIDDEN != 0 {
+        let kept_from_caller = self.space(caller.space()).flags();
+        if flags & !SpaceState::FLAGS != 0 {
             return wrong(Code::BadArgument, call.buffer);
         }
-        if hidden_from_caller & !flags != 0 {
+        if kept_from_caller & !flags != 0 {
             // It could have another space read the time for it.
             return wrong(Code::Denied, call.buffer);
         }

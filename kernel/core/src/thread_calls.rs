@@ -1,6 +1,7 @@
 //! Starting, stopping and setting threads.
 
 use crate::call_result::wrong;
+use crate::fault::FAULT_EXCEPTION;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Thread, WaitKind};
@@ -72,9 +73,9 @@ impl<M: Machine> Kernel<M> {
         match thread.wait() {
             _ if thread.has(Thread::STOPPED) && thread.cpu() == 0 => waiting::STOPPED,
             _ if thread.is_ready() => waiting::RUNS,
-            _ if thread.fault() != 0 => waiting::FAULTS,
+            _ if thread.fault() != 0 => waiting::FAULTS | u64::from(thread.fault() == FAULT_EXCEPTION) * waiting::EXCEPTION,
             wait @ (waiting::SENDS | waiting::AWAITS_REPLY) => wait | thread.register(register::INFO) << waiting::LABEL_SHIFT,
-            wait => wait,
+            wait => wait | u64::from(thread.register(Self::timeout_register(thread)) != 0) * waiting::TIMED,
         }
     }
 

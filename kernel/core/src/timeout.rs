@@ -5,6 +5,7 @@ use crate::machine::{Machine, thread_page::register};
 use crate::object::{Thread, WaitKind};
 use crate::tree::Tree;
 use crate::machine::Physical;
+use nacre_abi::state::SpaceState;
 use nacre_abi::{Code, Status};
 
 /// Maximum number of waits that one interrupt of the timer ends.
@@ -16,12 +17,15 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// The register in which the call that a thread waits in keeps its timeout.
-    fn timeout_register(thread: Thread<'_>) -> usize {
+    pub(crate) fn timeout_register(thread: Thread<'_>) -> usize {
         if thread.waits_for(WaitKind::Sleep) { register::ARGUMENT_1 } else { register::TIMEOUT }
     }
 
-    /// Lets the thread's wait end after `nanoseconds`.
+    /// Lets the thread's wait end after `nanoseconds`, unless time is held for it.
     pub(crate) fn deadline_arm(&self, thread: Thread<'_>, nanoseconds: u64) {
+        if self.space(thread.space()).flags() & SpaceState::TIME_HELD != 0 {
+            return;
+        }
         // Far enough ahead that adding the one tick of the node's size cannot overflow.
         let deadline = self.machine.now().saturating_add(nanoseconds).min(u64::MAX - 2);
         thread.set_deadline(deadline);

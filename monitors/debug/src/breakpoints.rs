@@ -116,6 +116,17 @@ impl Breakpoints {
         true
     }
 
+    /// Takes the instruction of a breakpoint away, so that a thread makes the program's there, or
+    /// puts it back.
+    pub fn lift(&self, pages: &Pages, address: u64, is_lifted: bool) {
+        let (page, offset) = split(address);
+        if let Some(covered) = self.pages.get(&page)
+            && let Some((byte, _)) = covered.places.get(&offset)
+        {
+            let _ = pages.window.write(covered.copy + offset, &[if is_lifted { *byte } else { BREAK }]);
+        }
+    }
+
     /// Returns true if a copy stands in front of the page that an address lies in.
     pub fn covers(&self, address: u64) -> bool {
         self.pages.contains_key(&split(address).0)

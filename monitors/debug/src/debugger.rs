@@ -16,7 +16,8 @@ use nacre_nest::host::KILLED;
 use nacre_nest::interpose::stage::write_all;
 use nacre_proto::{Errno, parent};
 use nacre_sys::lock::{Condition, Lock};
-use nacre_sys::{OwnedPortSet, OwnedReference, PortSet};
+use nacre_abi::rights::REFERENCE_ALL;
+use nacre_sys::{OwnedPortSet, OwnedReference, PortSet, Reference};
 
 /// Processes, and what is needed to debug them.
 pub struct Debugger {
@@ -206,6 +207,15 @@ impl Debugger {
     /// Number of the process whose port has this word.
     pub fn process_of(&self, word: u64) -> Option<u32> {
         self.inferiors.values().find(|inferior| inferior.word == word).map(|inferior| inferior.number)
+    }
+
+    /// The thread of a recorded program that a reference leads to: its place, its address in our
+    /// own space, and a reference with all rights.
+    pub fn thread_of(&mut self, thread: Reference) -> Option<(u64, u64, OwnedReference)> {
+        let inferior = self.inferiors.values_mut().next()?;
+        let entry = inferior.threads.find(&inferior.view, thread)?;
+        let (slot, home) = entry.places();
+        Some((slot, home, OwnedReference::made_by(|place| entry.thread().reference(place, REFERENCE_ALL)).ok()?))
     }
 
     /// The process and the thread with these numbers.

@@ -7,22 +7,26 @@
 extern crate alloc;
 
 mod breakpoints;
+mod conductor;
 mod copier;
 mod counter;
 mod debugger;
 mod events;
 mod files;
 mod gates;
+mod halts;
 mod history;
 mod inferior;
 mod journey;
 mod library;
+mod lineup;
 mod manifest;
 mod options;
 mod player;
 mod processes;
 mod recorder;
 mod rewinder;
+mod score;
 mod signalled;
 mod signals;
 mod stops;
@@ -77,6 +81,9 @@ fn begin(services: &Services, waits: bool, tape: Option<&'static Lock<Tape>>) ->
     }
     let reader = line.as_ref().ok().map(|line| OwnedReference::copy_of(line.handle(), REFERENCE_USE)).transpose()?;
     let files = OwnedReference::copy_of(services.files(), REFERENCE_USE)?;
+    if let Some(tape) = tape {
+        conductor::start(tape)?;
+    }
     let set = debugger::start(line.ok(), files, waits && has_line.is_ok(), tape)?;
     // Both serve for as long as this program runs.
     drop(thread::spawn(stops::receive, set.0 as usize)?);

@@ -16,7 +16,7 @@ use nacre_nest::interpose::stage::write_all;
 use nacre_nest::interpose::{InterposedRequest, Substitute};
 use nacre_proto::flags::{O_CREAT, O_RDONLY, O_TRUNC, OWN_POSITION};
 use nacre_proto::{Errno, directory, file, parent};
-use nacre_recording::{Answer, Digest, Given, MAX_SIZE, Recording};
+use nacre_recording::{Answer, Digest, Given, MAX_SIZE, Recording, Switch};
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference};
 
 /// A recording that a program runs by.
@@ -24,7 +24,9 @@ pub struct Player {
     recording: Recording,
     /// Messages that are sent on.
     real: Vec<bool>,
-    next: usize,
+    /// Number of messages that were sent, and of those that were answered.
+    sent: usize,
+    answered: usize,
     /// Messages of which people have seen the output.
     shown: usize,
     /// Number of looks at the counter so far.
@@ -67,19 +69,24 @@ impl Player {
         let real = recording.real(turn::is_about_memory);
         let port = OwnedPort::new(0, PortSet::NONE).map_err(|status| format!("cannot make a port: {status:?}"))?;
         let nobody = port.new_reference(REFERENCE_USE | REFERENCE_NOTIFY).map_err(|status| format!("cannot make a reference: {status:?}"))?;
-        Ok(Player { recording, real, next: 0, shown: 0, looks: 0, digest: Digest::default(), has_ended: false, _nobody: port, nobody, streams: BTreeMap::new() })
+        Ok(Player { recording, real, sent: 0, answered: 0, shown: 0, looks: 0, digest: Digest::default(), has_ended: false, _nobody: port, nobody, streams: BTreeMap::new() })
     }
 
     /// The program begins, perhaps anew.
     pub fn begins(&mut self) {
-        (self.next, self.looks, self.has_ended) = (0, 0, false);
+        (self.sent, self.answered, self.looks, self.has_ended) = (0, 0, 0, false);
         self.digest = Digest::default();
         self.streams.clear();
     }
 
     /// Returns the number of messages that have been answered.
     pub fn replayed(&self) -> u64 {
-        self.next as u64
+        self.answered as u64
+    }
+
+    /// Course of the program's threads.
+    pub fn switches(&self) -> &[Switch] {
+        &self.recording.switches
     }
 
     /// Words of the command.
@@ -99,27 +106,29 @@ impl Player {
 
     /// A request of the program's: it is answered, or sent on.
     pub fn asked(&mut self, letter: &mut InterposedRequest<'_, u32>) -> Turn {
-        let turn = turn::asked(letter, &mut self.digest);
-        if self.recording.times.get(self.looks).is_some_and(|look| look.after <= self.next) {
-            diverge(&format!("before message {}, it read the processor's counter once more", self.next + 1));
+        let number = self.sent;
+        self.sent += 1;
+        let turn = turn::asked(number, letter, &mut self.digest);
+        if self.recording.times.get(self.looks).is_some_and(|look| look.after <= number) {
+            diverge(&format!("before message {}, it read the processor's counter once more", number + 1));
         }
-        let Some(exchange) = self.recording.exchanges.get(self.next) else {
-            diverge(&format!("after its {} messages comes {}", self.next, turn::name(turn.label)));
+        let Some(exchange) = self.recording.exchanges.get(number) else {
+            diverge(&format!("after its {number} messages comes {}", turn::name(turn.label)));
         };
         if (exchange.port, exchange.label, exchange.digest) != (turn.port, turn.label, turn.digest) {
             let (was, is) = (turn::name(exchange.label), turn::name(turn.label));
-            diverge(&format!("message {} was {was} to port {}, and is {is} to port {}, or carries something else", self.next + 1, exchange.port, turn.port));
+            diverge(&format!("message {} was {was} to port {}, and is {is} to port {}, or carries something else", number + 1, exchange.port, turn.port));
         }
-        if self.real[self.next] {
+        if self.real[number] {
             if turn.label == directory::open::LABEL {
                 // What is read is there; nothing is made or cut off again.
                 letter.words[0] &= !(O_CREAT | O_TRUNC);
             }
             return turn;
         }
-        letter.answer = Some(self.substitute());
+        letter.answer = Some(self.substitute(number));
         if turn.label == file::write::LABEL
-            && self.next >= self.shown
+            && number >= self.shown
             && let Some(stream) = self.streams.get(&turn.port)
         {
             write_all(stream.handle(), &letter.bytes());
@@ -129,17 +138,17 @@ impl Player {
 
     /// The program reads the processor's counter.
     pub fn ticks(&mut self) -> u64 {
-        let Some(look) = self.recording.times.get(self.looks).filter(|look| look.after == self.next) else {
-            diverge(&format!("before message {}, it reads the processor's counter", self.next + 1));
+        let Some(look) = self.recording.times.get(self.looks).filter(|look| look.after == self.sent) else {
+            diverge(&format!("before message {}, it reads the processor's counter", self.sent + 1));
         };
         self.looks += 1;
         look.ticks
     }
 
     /// Returns the answer that the recording has.
-    fn substitute(&self) -> Substitute {
-        match &self.recording.exchanges[self.next].answer {
-            Answer::Failed(_) => Substitute { label: Errno::EIO.0, words: [0; 6], bytes: Vec::new(), references: Vec::new() },
+    fn substitute(&self, number: usize) -> Substitute {
+        match &self.recording.exchanges[number].answer {
+            Answer::Failed(_) | Answer::Never => Substitute { label: Errno::EIO.0, words: [0; 6], bytes: Vec::new(), references: Vec::new() },
             Answer::Given { label, words, bytes, references } => {
                 let nobody = references.iter().map(|_| self.nobody.handle()).collect();
                 Substitute { label: *label, words: *words, bytes: bytes.clone(), references: nobody }
@@ -152,13 +161,13 @@ impl Player {
         if self.has_ended {
             return;
         }
-        let number = self.next;
-        self.next += 1;
-        self.shown = self.shown.max(self.next);
+        let number = turn.number;
+        self.answered += 1;
+        self.shown = self.shown.max(number + 1);
         let wanted = self.recording.exchanges.get(number).map(|exchange| &exchange.answer);
         let is_same = match (wanted, answer) {
             // The client is told of both in the same way.
-            (Some(Answer::Failed(_)), _) => true,
+            (Some(Answer::Failed(_) | Answer::Never), _) => true,
             (Some(wanted), answer) => wanted == answer,
             (None, _) => false,
         };
@@ -178,7 +187,7 @@ impl Player {
         if core::mem::replace(&mut self.has_ended, true) {
             return;
         }
-        let left = self.recording.exchanges.len() - self.next.min(self.recording.exchanges.len());
+        let left = self.recording.exchanges.len() - self.sent.min(self.recording.exchanges.len());
         if left > 0 {
             diverge(&format!("it ends {left} messages early"));
         }

@@ -7,7 +7,7 @@ use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_gdb::ThreadId;
 use nacre_proto::Errno;
 use nacre_proto::flags::BEGIN_PROGRAM;
-use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Space, Thread};
+use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Space, Status, Thread};
 
 /// A thread that does not run although its manager starts it: announcements that it is ready come
 /// to a port, and nobody receives them.
@@ -28,6 +28,11 @@ impl Parked {
     pub fn leave(self) {
         // One that has gone does not run.
         let _ = Thread::through(self.thread.handle()).schedule_as(Thread::FIRST);
+    }
+
+    /// Lets it run as `schedule` wants it.
+    pub fn leave_to(self, schedule: impl FnOnce(Thread) -> Result<(), Status>) -> Result<(), Status> {
+        schedule(Thread::through(self.thread.handle()))
     }
 }
 

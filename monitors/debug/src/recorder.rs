@@ -13,7 +13,7 @@ use nacre_nest::command::{FAILED, complain, create};
 use nacre_nest::interpose::InterposedRequest;
 use nacre_proto::file;
 use nacre_proto::flags::OWN_POSITION;
-use nacre_recording::{Answer, Digest, Start};
+use nacre_recording::{Answer, Digest, Start, Switch};
 use nacre_sys::OwnedReference;
 
 /// Bytes that are kept before they are written, and that one message carries.
@@ -26,6 +26,10 @@ pub struct Recorder {
     path: String,
     kept: Vec<u8>,
     digest: Digest,
+    /// Number of messages so far.
+    messages: usize,
+    /// Messages for whose answers threads were left.
+    late: BTreeSet<usize>,
     has_ended: bool,
     /// Random bytes that the program finds.
     pub random: [u8; 16],
@@ -38,12 +42,13 @@ impl Recorder {
         let clock = Clock::find().map_err(|errno| format!("cannot find the clock: {errno}"))?;
         let file = create(services, path)?;
         let (path, kept) = (String::from_utf8_lossy(path).into_owned(), nacre_recording::begin(start));
-        Ok(Recorder { file, clock, path, kept, digest: Digest::default(), has_ended: false, random: start.random, told: BTreeSet::new() })
+        Ok(Recorder { file, clock, path, kept, digest: Digest::default(), messages: 0, late: BTreeSet::new(), has_ended: false, random: start.random, told: BTreeSet::new() })
     }
 
     /// A request of the program's is to be sent on.
     pub fn asked(&mut self, letter: &InterposedRequest<'_, u32>) -> Turn {
-        turn::asked(letter, &mut self.digest)
+        self.messages += 1;
+        turn::asked(self.messages - 1, letter, &mut self.digest)
     }
 
     /// The program wants what cannot be recorded: people are told, once.
@@ -55,10 +60,27 @@ impl Recorder {
 
     /// A request has been answered.
     pub fn answered(&mut self, turn: &Turn, answer: Answer) {
-        if !self.has_ended {
-            nacre_recording::message(&turn::exchange(turn, answer), &mut self.kept);
-            self.write_much();
+        if self.has_ended {
+            return;
         }
+        if self.late.remove(&turn.number) {
+            nacre_recording::late(turn.number, &answer, &mut self.kept);
+        } else {
+            nacre_recording::message(&turn::exchange(turn, answer), &mut self.kept);
+        }
+        self.write_much();
+    }
+
+    /// Another thread runs, or is about to. With the message for whose answer the one before was
+    /// left.
+    pub fn switches_to(&mut self, switch: Switch, turn: Option<&Turn>) {
+        if self.has_ended {
+            return;
+        }
+        self.late.extend(turn.map(|turn| turn.number));
+        let exchange = turn.map(|turn| turn::exchange(turn, Answer::Never));
+        nacre_recording::switch(switch, exchange.as_ref(), &mut self.kept);
+        self.write_much();
     }
 
     /// The program reads the processor's counter: it counts nanoseconds.

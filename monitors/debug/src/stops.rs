@@ -60,6 +60,7 @@ fn lost(word: u64) {
 
 fn exception(request: &mut Request<'_>) {
     let (word, exception) = (request.word(), Exception::from_words(request.words()));
+    crate::score::with(|score| score.is_handed_on = false);
     let stopped = request.keep(0).and_then(|thread| {
         let reply = request.detach()?;
         // It waits for what follows as a thread that is stopped, so that its state can be set.
@@ -99,6 +100,11 @@ impl Debugger {
         inferior.threads.number((&inferior.view, copier));
         let entry = inferior.threads.find(&inferior.view, thread.handle())?;
         let (number, state) = (entry.number, entry.state()?);
+        if self.is_halt(ThreadId { process, thread: number }, exception.kind, &state) {
+            return None;
+        }
+        let Debugger { inferiors, .. } = self;
+        let inferior = inferiors.get_mut(&process)?;
         let has_breakpoint = exception.kind == KIND_BREAKPOINT && inferior.breakpoints.has(state.rip.wrapping_sub(1));
         if has_breakpoint
             && let Some(done) = self.at_gate(ThreadId { process, thread: number }, &events::before(&state))
@@ -229,6 +235,8 @@ impl Inferior {
         if let Keeper::Manager = self.keeper {
             return self.hand_on_to_manager(number, exception, state);
         }
+        crate::score::with(|score| score.is_handed_on = true);
+        let state = &self.counts_no_more(number, state);
         // Whatever other threads do meanwhile would go there, too.
         let running = self.stop_others(number);
         let faulted = ThreadState {

@@ -6,22 +6,19 @@ use crate::recorder::Recorder;
 use crate::turn::{Turn, answer};
 use nacre_abi::state::SpaceState;
 use nacre_nest::interpose::{InterposedReply, InterposedRequest};
-use nacre_proto::{Errno, channel, clock, file, parent, process};
-use nacre_recording::Digest;
+use nacre_proto::{Errno, channel, clock, file, process};
+use nacre_recording::{Digest, Switch};
 use nacre_rt::Arguments;
 use nacre_sys::{Space, Status};
 
 /// Requests that would bring in what cannot be recorded: their errors, and what the program would
 /// do by them if people are to be told.
-const REFUSED: [(u32, Errno, &str); 8] = [
+const REFUSED: [(u32, Errno, &str); 5] = [
     // The program asks for the time by messages instead.
     (clock::scale::LABEL, Errno::ENOSYS, ""),
     // Who its parent is can be asked by messages.
     (process::parents::LABEL, Errno::EPERM, ""),
     (process::create::LABEL, Errno::EAGAIN, "makes a process"),
-    (process::thread_create::LABEL, Errno::EAGAIN, "makes a thread"),
-    (process::attach::LABEL, Errno::ENOSYS, "handles signals"),
-    (parent::keep::LABEL, Errno::ENOSYS, "handles its exceptions"),
     // What shared memory would bring comes by messages instead.
     (channel::share::LABEL, Errno::ENOSYS, ""),
     (file::share::LABEL, Errno::ENOSYS, ""),
@@ -33,11 +30,12 @@ pub fn refusal(label: u32) -> Option<(Errno, &'static str)> {
     REFUSED.iter().find(|one| one.0 == label).map(|one| (one.1, one.2))
 }
 
-/// Hides the machine's time from a space. A program reads it by messages then. One that reads the
-/// processor's counter itself has an exception, and is told what the recording has.
+/// Hides the machine's time from a space, and holds it there. A program reads it by messages then.
+/// One that reads the processor's counter itself has an exception, and is told what the recording
+/// has. The conductor ends waits.
 pub fn hide_time(space: Space) -> Result<(), Status> {
     let state = space.get_state()?;
-    space.set_state(&SpaceState { flags: state.flags | SpaceState::TIME_HIDDEN, ..state })
+    space.set_state(&SpaceState { flags: state.flags | SpaceState::TIME_HIDDEN | SpaceState::TIME_HELD, ..state })
 }
 
 /// Returns the digest of an environment.
@@ -85,6 +83,22 @@ impl Tape {
     pub fn refuses(&mut self, what: &'static str) {
         if let Tape::Record(recorder) = self {
             recorder.refuses(what);
+        }
+    }
+
+    /// Another thread of a program that is recorded runs, or is about to. With the message for whose
+    /// answer the one before was left.
+    pub fn switches_to(&mut self, switch: Switch, turn: Option<&Turn>) {
+        if let Tape::Record(recorder) = self {
+            recorder.switches_to(switch, turn);
+        }
+    }
+
+    /// Course of the threads that a replay follows.
+    pub fn switches(&self) -> &[Switch] {
+        match self {
+            Tape::Record(_) => &[],
+            Tape::Replay(player) => player.switches(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::copier::Copier;
 use crate::gates::SystemCall;
+use crate::halts::Halt;
 use crate::library::{self, is_in_library};
 use crate::signalled::Signalled;
 use crate::view::View;
@@ -67,6 +68,8 @@ pub struct Entry {
     pub puts_off: bool,
     /// Signal that gdb has given it, and that is on its way.
     pub given: Option<u64>,
+    /// Place at which the conductor leaves it.
+    pub halt: Option<Halt>,
     /// A breakpoint at which its step ends.
     pub awaited: Option<u64>,
     /// System call that it is about to make, at which it was stopped.
@@ -88,6 +91,11 @@ impl Entry {
     fn is_target(&self, thread: Reference) -> bool {
         let page = self.home & !(PAGE_SIZE - 1);
         self.home != 0 && thread.reveal(page, PAGE_SIZE).is_ok_and(|found| found.is_some_and(|found| found.address == self.home))
+    }
+
+    /// Addresses of the object in our own space, as it was found and as it is known.
+    pub fn places(&self) -> (u64, u64) {
+        (self.slot, self.home)
     }
 
     /// Reads the state of the stopped thread.
@@ -134,7 +142,7 @@ impl Threads {
     fn add(&mut self, thread: Thread, slot: u64, number: u32) -> Result<(), Errno> {
         let reference = OwnedReference::made_by(|place| thread.reference(place, REFERENCE_ALL))?;
         let home = if slot == 0 { thread.0 } else { slot };
-        self.all.push(Entry { number, slot, home, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, signalled: None, puts_off: false, given: None, awaited: None, call: None, returns: None, returned: None });
+        self.all.push(Entry { number, slot, home, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, signalled: None, puts_off: false, given: None, halt: None, awaited: None, call: None, returns: None, returned: None });
         Ok(())
     }
 

@@ -14,6 +14,8 @@ pub const DIVERGED: i32 = 117;
 /// A message that was sent on, or is answered from the recording.
 #[derive(Clone, Debug)]
 pub struct Turn {
+    /// Number of the message, from 0 on.
+    pub number: usize,
     /// Number of the port that it was sent to.
     pub port: u64,
     /// Label of the message.
@@ -37,7 +39,7 @@ pub fn name(label: u32) -> String {
 }
 
 /// Adds a request to a digest; returns what is kept of it.
-pub fn asked(letter: &InterposedRequest<'_, u32>, digest: &mut Digest) -> Turn {
+pub fn asked(number: usize, letter: &InterposedRequest<'_, u32>, digest: &mut Digest) -> Turn {
     let (port, label) = (letter.seen.number, letter.label);
     digest.add(port);
     digest.add(label.into());
@@ -51,7 +53,7 @@ pub fn asked(letter: &InterposedRequest<'_, u32>, digest: &mut Digest) -> Turn {
         digest.add(kind);
         digest.add(value);
     }
-    Turn { port, label, digest: digest.value(), word: letter.words[0] }
+    Turn { number, port, label, digest: digest.value(), word: letter.words[0] }
 }
 
 fn given(name: &Name) -> Option<Given> {

@@ -1,11 +1,13 @@
 //! Interposer of `debug`: lets all messages pass, and sees which processes begin, keep themselves
 //! and end.
 
+use crate::conductor;
 use crate::debugger::{self, Debugger};
 use crate::inferior::Inferior;
 use crate::manifest::MANIFEST;
 use crate::processes::{Beginning, Parked};
 use crate::rewinder;
+use crate::score;
 use crate::tape::{self, Tape};
 use crate::turn::Turn;
 use alloc::collections::BTreeMap;
@@ -80,6 +82,13 @@ impl Watcher {
     /// Calls a function with the recording, if there is one.
     fn tape<T>(&self, what: impl FnOnce(&mut Tape) -> T) -> Option<T> {
         self.tape.map(|tape| what(&mut tape.lock()))
+    }
+
+    /// The first thread of a recorded program is the conductor's.
+    fn is_conducted(&self, result: Result<(), Status>) {
+        if let Err(status) = result {
+            nacre_rt::report!("debug: cannot schedule {}: {status:?}", self.name);
+        }
     }
 
     /// Returns the error of a request that cannot be recorded.
@@ -163,6 +172,9 @@ impl Interposer for Watcher {
             nacre_rt::report!("debug: cannot hide the time from {}: {status:?}", self.name);
         }
         let added = debugger::with(|state| self.add(&mut state.debugger, (space, thread), keeper));
+        if self.tape.is_some() && keeper.is_some() {
+            self.is_conducted(conductor::begin(thread));
+        }
         if let Some(Err(errno)) = added {
             nacre_rt::report!("debug: cannot debug {}: {errno}", self.name);
         }
@@ -171,8 +183,10 @@ impl Interposer for Watcher {
     fn is_begun(&self) {
         let number = self.first();
         debugger::with(|state| state.debugger.inferiors.get_mut(&number).map(Inferior::take_over));
-        if let Some(parked) = self.parked.lock().take() {
-            parked.leave();
+        match self.parked.lock().take() {
+            Some(parked) if self.tape.is_some() => self.is_conducted(parked.leave_to(conductor::begin)),
+            Some(parked) => parked.leave(),
+            None => {}
         }
     }
 
@@ -186,11 +200,6 @@ impl Interposer for Watcher {
     }
 
     fn sent(&self, seen: &ProxyInfo<u32>, arrival: Arrival) -> ReferenceRule<u32, Infallible> {
-        if self.tape.is_some() && arrival.kind == TargetType::Port as u64 {
-            // Others could send it something at any moment.
-            self.tape(|tape| tape.refuses("gives others a port of its own, to hear of signals as a rule"));
-            return ReferenceRule::Refused;
-        }
         passage(arrival, seen.tag)
     }
 
@@ -198,14 +207,21 @@ impl Interposer for Watcher {
     fn request(&self, letter: &mut InterposedRequest<'_, u32>) -> Result<Asked, Errno> {
         let mut asked = Asked { label: letter.label, process: letter.seen.tag, keeper: None, begins: None, turn: None };
         if self.tape.is_some() {
+            if letter.seen.outward {
+                // What others ask of the program is not recorded.
+                return Err(Errno::ENOSYS);
+            }
             if let Some(errno) = self.refused(letter.label) {
                 return Err(errno);
             }
             if self.keeps_child() {
                 debugger::with(|state| state.debugger.sends());
             }
-            if letter.label != parent::exit::LABEL {
+            letter.new_ports().for_each(|(number, port)| conductor::gives(number, port));
+            // Of its own child's keeper a relay hears otherwise.
+            if ![parent::exit::LABEL, parent::keep::LABEL].contains(&letter.label) {
                 asked.turn = self.tape(|tape| tape.asked(letter));
+                asked.turn.iter().for_each(|turn| score::with(|score| score.sends(turn)));
             }
         }
         if letter.label == parent::exit::LABEL && !letter.seen.outward && self.keeps_child() {
@@ -230,6 +246,11 @@ impl Interposer for Watcher {
         Ok(asked)
     }
 
+    #[inline]
+    fn arrives(&self, asked: &Asked) {
+        asked.turn.iter().for_each(conductor::arrives);
+    }
+
     fn returned(&self, asked: &mut Asked, reply: &Received, arrival: Arrival) -> ReferenceRule<u32, Infallible> {
         if asked.label != process::create::LABEL {
             return passage(arrival, asked.process);
@@ -244,6 +265,7 @@ impl Interposer for Watcher {
     fn answered(&self, _: usize, asked: Asked, returned: &Result<InterposedReply<'_>, Status>) {
         if let Some(turn) = asked.turn {
             self.tape(|tape| tape.answered(&turn, returned));
+            conductor::answered(&turn);
             if let Some(messages) = self.tape(|tape| tape.replayed()).flatten() {
                 debugger::with(|state| state.debugger.passed(messages));
             }
@@ -257,6 +279,14 @@ impl Interposer for Watcher {
             let number = self.number(asked.process);
             debugger::with(|state| state.debugger.inferiors.get_mut(&number).map(|inferior| inferior.is_kept(keeper)));
         }
+    }
+
+    fn notified(&self, _: usize, seen: &ProxyInfo<u32>, original: Reference, bits: u64) -> bool {
+        if self.tape.is_none() || !seen.outward {
+            return true;
+        }
+        conductor::notified(seen.number, original, bits);
+        false
     }
 
     fn exception(&self, _: usize, exception: &Exception) -> u64 {

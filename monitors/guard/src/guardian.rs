@@ -479,7 +479,7 @@ impl Interposer for Guardian {
     }
 
     /// Lets notifications to the child pass, and those of a terminal's keys to the manager.
-    fn notified(&self, _: usize, seen: &ProxyInfo<Tag>, _: u64) -> bool {
+    fn notified(&self, _: usize, seen: &ProxyInfo<Tag>, _: Reference, _: u64) -> bool {
         seen.outward || seen.tag.as_deref().is_some_and(|subject| subject.kind == Kind::Notified)
     }
 

@@ -170,7 +170,7 @@ impl Interposer for Tracer {
         self.record.done(&Done { track: asked.track, from: asked.from, label: asked.label, failed, started: asked.started, ended, message: &asked.text, answer: &answer });
     }
 
-    fn notified(&self, _: usize, seen: &ProxyInfo<u64>, bits: u64) -> bool {
+    fn notified(&self, _: usize, seen: &ProxyInfo<u64>, _: Reference, bits: u64) -> bool {
         if self.record.wants_notifications() {
             self.record.notification(Sender::new(seen.tag, 0), &format!("notify(#{}, {bits:#x})", seen.number));
         }

@@ -97,6 +97,12 @@ impl<'a, T> InterposedRequest<'a, T> {
         self.crossing.map_or(&[], ReferenceTranslation::names)
     }
 
+    /// Returns the numbers of the proxies that were made for ports of the child's that come here for
+    /// the first time, and references to them.
+    pub fn new_ports(&self) -> impl Iterator<Item = (u64, Reference)> {
+        self.crossing.into_iter().flat_map(ReferenceTranslation::new_ports)
+    }
+
     /// The tags of the references that lead to proxies.
     pub fn tags(&self) -> &'a [Option<T>] {
         self.crossing.map_or(&[], ReferenceTranslation::tags)
@@ -243,6 +249,11 @@ pub trait Interposer: Sync + 'static {
     /// instead.
     fn request(&self, letter: &mut InterposedRequest<'_, Self::Tag>) -> Result<Self::Asked, Errno>;
 
+    /// The answer to a request is here, and nothing was done with it yet. It waits until this
+    /// returns.
+    #[inline]
+    fn arrives(&self, _asked: &Self::Asked) {}
+
     /// Decides how a reference crosses with an answer. Where the monitor attenuates, it decides
     /// about ports that were declared alone.
     fn returned(&self, asked: &mut Self::Asked, reply: &Received, arrival: Arrival) -> ReferenceRule<Self::Tag, Self::Proof>;
@@ -250,8 +261,9 @@ pub trait Interposer: Sync + 'static {
     /// Takes note that a request has been answered, or could not be.
     fn answered(&self, worker: usize, asked: Self::Asked, returned: &Result<InterposedReply<'_>, Status>);
 
-    /// The proxy was notified with these bits: whether what it stands for is to be, too.
-    fn notified(&self, _worker: usize, _seen: &ProxyInfo<Self::Tag>, _bits: u64) -> bool {
+    /// The proxy was notified with these bits: whether `original`, which it stands for, is to be,
+    /// too.
+    fn notified(&self, _worker: usize, _seen: &ProxyInfo<Self::Tag>, _original: Reference, _bits: u64) -> bool {
         true
     }
 

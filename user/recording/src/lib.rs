@@ -15,12 +15,12 @@ mod write;
 use alloc::vec::Vec;
 pub use digest::Digest;
 pub use read::{Fault, read};
-pub use write::{begin, end, message, time};
+pub use write::{begin, end, late, message, switch, time};
 
 /// First bytes of each recording.
 pub const MAGIC: &[u8; 8] = b"NacreRec";
 /// Version of the format.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 /// Maximum size of a recording that is read.
 pub const MAX_SIZE: usize = 256 << 20;
 /// Maximum number of words of a command or of an environment.
@@ -29,10 +29,17 @@ pub const MAX_WORDS: u64 = 65_536;
 pub const MAX_BYTES: u64 = 1 << 20;
 /// Maximum number of references of an answer.
 pub const MAX_REFERENCES: u64 = 8;
+/// Maximum number of threads that a program makes.
+pub const MAX_THREADS: u64 = 65_536;
 
 /// Bytes before records.
 const START: u8 = b'S';
 const MESSAGE: u8 = b'M';
+const LATE: u8 = b'L';
+const LEAVE: u8 = b'W';
+const TIMED_OUT: u8 = b'O';
+const RUN: u8 = b'R';
+const NOTIFY: u8 = b'N';
 const TIME: u8 = b'T';
 const END: u8 = b'E';
 
@@ -64,6 +71,8 @@ pub enum Answer {
     },
     /// Status of a message without an answer.
     Failed(u64),
+    /// The program ended before the answer.
+    Never,
 }
 
 /// Reference of an answer.
@@ -88,6 +97,29 @@ pub struct Exchange {
     pub answer: Answer,
 }
 
+/// A step in the course of a program's threads, of which one runs at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Switch {
+    /// The thread that ran waits for another one of the program.
+    Waits,
+    /// The thread that ran has yielded.
+    Yields,
+    /// The thread that ran awaits the answer to the message with this number.
+    Calls(usize),
+    /// The thread that ran has made so many instructions since it began to.
+    Steps(u64),
+    /// The thread that ran is at this address, with registers and a stack of this digest.
+    At(u64, u64),
+    /// The answer to the message with this number comes.
+    Answered(usize),
+    /// The time that a thread waits for something has passed.
+    TimedOut(u64),
+    /// The program's port with this number is notified with these bits.
+    Notified(u64, u64),
+    /// A thread runs, until the next of the first four.
+    Runs(u64),
+}
+
 /// A look of the program's at the processor's counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimeRead {
@@ -102,8 +134,10 @@ pub struct TimeRead {
 pub struct Recording {
     /// Start of the program.
     pub start: Start,
-    /// Messages, in their order.
+    /// Messages, in the order in which they were sent.
     pub exchanges: Vec<Exchange>,
+    /// Course of the threads. The first one runs from the start.
+    pub switches: Vec<Switch>,
     /// Looks at the counter, in their order.
     pub times: Vec<TimeRead>,
     /// Status with which the program ended.
@@ -146,7 +180,7 @@ mod tests {
         let exchange = |port, answer| Exchange { port, label: 0x1_0002, digest: 0x1122_3344_5566_7788, answer };
         let exchanges = vec![exchange(0, given(&[Given::Port(4)])), exchange(4, given(&[Given::Object(2)])), exchange(9, Answer::Failed(7))];
         let times = vec![TimeRead { after: 0, ticks: 300 }, TimeRead { after: 2, ticks: 301 }];
-        Recording { start, exchanges, times, status: 258 }
+        Recording { start, exchanges, switches: Vec::new(), times, status: 258 }
     }
 
     fn bytes(recording: &Recording) -> Vec<u8> {
@@ -159,7 +193,7 @@ mod tests {
         bytes
     }
 
-    const GOLDEN: &[u8] = b"NacreRec\x02S\x02\x03cat\x01x\x34\x12\0\0\0\0\0\x000123456789abcdef\
+    const GOLDEN: &[u8] = b"NacreRec\x03S\x02\x03cat\x01x\x34\x12\0\0\0\0\0\x000123456789abcdef\
         T\xac\x02\
         M\0\x82\x80\x04\x88\x77\x66\x55\x44\x33\x22\x11\0\0\x01\x02\xac\x02\0\0\0\x02hi\x01\0\x04\
         M\x04\x82\x80\x04\x88\x77\x66\x55\x44\x33\x22\x11\0\0\x01\x02\xac\x02\0\0\0\x02hi\x01\x01\x02\
@@ -171,6 +205,49 @@ mod tests {
     fn a_recording_is_these_bytes() {
         assert_eq!(bytes(&example()), GOLDEN);
         assert_eq!(read(GOLDEN), Ok(example()));
+    }
+
+    #[test]
+    fn threads_take_turns() {
+        let start = Start::default();
+        let [first, second, third] = example().exchanges.try_into().unwrap();
+        let mut bytes = begin(&start);
+        message(&first, &mut bytes);
+        switch(Switch::Calls(1), Some(&second), &mut bytes);
+        switch(Switch::Runs(1), None, &mut bytes);
+        switch(Switch::Calls(2), Some(&Exchange { answer: Answer::Never, ..third.clone() }), &mut bytes);
+        late(1, &second.answer, &mut bytes);
+        let plain = [Switch::Runs(0), Switch::Yields, Switch::Notified(7, 300), Switch::TimedOut(1), Switch::Runs(1), Switch::Steps(300), Switch::At(0x1234, 5), Switch::Runs(0), Switch::Waits];
+        plain.into_iter().for_each(|one| switch(one, None, &mut bytes));
+        end(0, &mut bytes);
+        let recording = read(&bytes).unwrap();
+        assert_eq!(recording.exchanges, [first, second, Exchange { answer: Answer::Never, ..third }]);
+        let wanted = [
+            Switch::Calls(1),
+            Switch::Runs(1),
+            Switch::Calls(2),
+            Switch::Answered(1),
+            Switch::Runs(0),
+            Switch::Yields,
+            Switch::Notified(7, 300),
+            Switch::TimedOut(1),
+            Switch::Runs(1),
+            Switch::Steps(300),
+            Switch::At(0x1234, 5),
+            Switch::Runs(0),
+            Switch::Waits,
+        ];
+        assert_eq!(recording.switches, wanted);
+        for size in 0..bytes.len() {
+            assert!(read(&bytes[..size]).is_err(), "{size} bytes");
+        }
+        // An answer that nobody awaits, or that has come.
+        for number in [0, 1, 3] {
+            let mut twice = bytes[..bytes.len() - 2].to_vec();
+            late(number, &Answer::Failed(1), &mut twice);
+            end(0, &mut twice);
+            assert!(matches!(read(&twice), Err(Fault::Damaged(_))), "{number}");
+        }
     }
 
     #[test]

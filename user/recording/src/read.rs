@@ -1,6 +1,6 @@
 //! Reading recordings, which anybody may have written.
 
-use crate::{Answer, END, Exchange, Given, MAGIC, MAX_BYTES, MAX_REFERENCES, MAX_SIZE, MAX_WORDS, MESSAGE, Recording, START, Start, TIME, TimeRead, VERSION};
+use crate::{Answer, END, Exchange, Given, LATE, LEAVE, MAGIC, MAX_BYTES, MAX_REFERENCES, MAX_SIZE, MAX_THREADS, MAX_WORDS, MESSAGE, NOTIFY, RUN, Recording, START, Start, Switch, TIME, TIMED_OUT, TimeRead, VERSION};
 use alloc::vec::Vec;
 use core::fmt::{Display, Formatter};
 
@@ -87,17 +87,50 @@ impl<'a> Reader<'a> {
         Ok(Start { command, environment, random: self.take(16)?.try_into().unwrap_or_default() })
     }
 
-    fn exchange(&mut self) -> Result<Exchange, Fault> {
+    /// A message whose answer follows, or comes later.
+    fn sent(&mut self) -> Result<Exchange, Fault> {
         let port = self.number(u64::MAX)?;
         let label = self.number(u32::MAX.into())? as u32;
-        let digest = self.word()?;
+        Ok(Exchange { port, label, digest: self.word()?, answer: Answer::Never })
+    }
+
+    fn exchange(&mut self) -> Result<Exchange, Fault> {
+        let sent = self.sent()?;
+        Ok(Exchange { answer: self.outcome()?, ..sent })
+    }
+
+    fn outcome(&mut self) -> Result<Answer, Fault> {
         let at = self.at;
-        let answer = match self.byte()? {
-            0 => self.answer()?,
-            1 => Answer::Failed(self.number(u64::MAX)?),
-            _ => return Err(Fault::Damaged(at)),
-        };
-        Ok(Exchange { port, label, digest, answer })
+        match self.byte()? {
+            0 => self.answer(),
+            1 => Ok(Answer::Failed(self.number(u64::MAX)?)),
+            _ => Err(Fault::Damaged(at)),
+        }
+    }
+
+    /// Why a thread is left; a message without its answer follows the others.
+    fn leave(&mut self, exchanges: &mut Vec<Exchange>) -> Result<Switch, Fault> {
+        let at = self.at;
+        match self.byte()? {
+            0 => Ok(Switch::Waits),
+            1 => Ok(Switch::Yields),
+            2 => {
+                exchanges.push(self.sent()?);
+                Ok(Switch::Calls(exchanges.len() - 1))
+            }
+            3 => Ok(Switch::Steps(self.number(u64::MAX)?)),
+            4 => Ok(Switch::At(self.number(u64::MAX)?, self.word()?)),
+            _ => Err(Fault::Damaged(at)),
+        }
+    }
+
+    /// An answer to a message that was left without one.
+    fn late(&mut self, exchanges: &mut [Exchange]) -> Result<Switch, Fault> {
+        let at = self.at;
+        let number = self.number(u64::MAX)? as usize;
+        let exchange = exchanges.get_mut(number).filter(|exchange| exchange.answer == Answer::Never).ok_or(Fault::Damaged(at))?;
+        exchange.answer = self.outcome()?;
+        Ok(Switch::Answered(number))
     }
 
     fn answer(&mut self) -> Result<Answer, Fault> {
@@ -139,6 +172,20 @@ pub fn read(bytes: &[u8]) -> Result<Recording, Fault> {
         let at = reader.at;
         match reader.byte()? {
             MESSAGE => recording.exchanges.push(reader.exchange()?),
+            LATE => {
+                let switch = reader.late(&mut recording.exchanges)?;
+                recording.switches.push(switch);
+            }
+            LEAVE => {
+                let switch = reader.leave(&mut recording.exchanges)?;
+                recording.switches.push(switch);
+            }
+            NOTIFY => {
+                let port = reader.number(u64::MAX)?;
+                recording.switches.push(Switch::Notified(port, reader.number(u64::MAX)?));
+            }
+            TIMED_OUT => recording.switches.push(Switch::TimedOut(reader.number(MAX_THREADS)?)),
+            RUN => recording.switches.push(Switch::Runs(reader.number(MAX_THREADS)?)),
             TIME => recording.times.push(TimeRead { after: recording.exchanges.len(), ticks: reader.number(u64::MAX)? }),
             END => {
                 recording.status = reader.number(u64::MAX)?;

@@ -1,6 +1,6 @@
 //! Writing recordings.
 
-use crate::{Answer, END, Exchange, Given, MAGIC, MESSAGE, START, Start, TIME, VERSION};
+use crate::{Answer, END, Exchange, Given, LATE, LEAVE, MAGIC, MESSAGE, NOTIFY, RUN, START, Start, Switch, TIME, TIMED_OUT, VERSION};
 use alloc::vec::Vec;
 
 fn number(mut number: u64, into: &mut Vec<u8>) {
@@ -28,13 +28,16 @@ pub fn begin(start: &Start) -> Vec<u8> {
     bytes
 }
 
-/// Appends a message.
-pub fn message(exchange: &Exchange, into: &mut Vec<u8>) {
-    into.push(MESSAGE);
+fn sent(exchange: &Exchange, into: &mut Vec<u8>) {
     number(exchange.port, into);
     number(exchange.label.into(), into);
     into.extend(exchange.digest.to_le_bytes());
-    match &exchange.answer {
+}
+
+fn outcome(answer: &Answer, into: &mut Vec<u8>) {
+    match answer {
+        // Whose answer has not come has none in the file.
+        Answer::Never => {}
         Answer::Failed(status) => {
             into.push(1);
             number(*status, into);
@@ -53,6 +56,56 @@ pub fn message(exchange: &Exchange, into: &mut Vec<u8>) {
                 into.push(kind);
                 number(value, into);
             }
+        }
+    }
+}
+
+/// Appends a message and its answer, which has come.
+pub fn message(exchange: &Exchange, into: &mut Vec<u8>) {
+    into.push(MESSAGE);
+    sent(exchange, into);
+    outcome(&exchange.answer, into);
+}
+
+/// Appends an answer for which the thread that awaits it was left.
+pub fn late(exchange: usize, answer: &Answer, into: &mut Vec<u8>) {
+    into.push(LATE);
+    number(exchange as u64, into);
+    outcome(answer, into);
+}
+
+/// Appends a step of the threads' course: of [`Switch::Calls`] with the message, which has no
+/// answer yet; [`Switch::Answered`] is [`late`]'s.
+pub fn switch(switch: Switch, exchange: Option<&Exchange>, into: &mut Vec<u8>) {
+    match switch {
+        Switch::Waits => into.extend([LEAVE, 0]),
+        Switch::Yields => into.extend([LEAVE, 1]),
+        Switch::Calls(_) => {
+            into.extend([LEAVE, 2]);
+            exchange.into_iter().for_each(|exchange| sent(exchange, into));
+        }
+        Switch::Steps(steps) => {
+            into.extend([LEAVE, 3]);
+            number(steps, into);
+        }
+        Switch::At(address, digest) => {
+            into.extend([LEAVE, 4]);
+            number(address, into);
+            into.extend(digest.to_le_bytes());
+        }
+        Switch::Answered(_) => {}
+        Switch::Notified(port, bits) => {
+            into.push(NOTIFY);
+            number(port, into);
+            number(bits, into);
+        }
+        Switch::TimedOut(thread) => {
+            into.push(TIMED_OUT);
+            number(thread, into);
+        }
+        Switch::Runs(thread) => {
+            into.push(RUN);
+            number(thread, into);
         }
     }
 }

@@ -37,7 +37,7 @@ view! {
         /// Generation of the tables, which ends when an entry is taken out. Remembered lookups of
         /// an earlier generation are void.
         generation, set_generation: u64 = 23;
-        /// `SpaceState::TIME_HIDDEN` or 0.
+        /// Flags, as `SpaceState` has them.
         flags, set_flags: u64 = 24;
     } places {
         /// `active`: several CPUs may come and go at once.

@@ -176,6 +176,14 @@ impl<T> ReferenceTranslation<T> {
         &self.tags[..self.count]
     }
 
+    /// The proxies that were made for references of this message: their numbers, and references.
+    pub fn new_ports(&self) -> impl Iterator<Item = (u64, Reference)> {
+        (0..self.count).filter_map(|at| match (self.after[at], self.names[at]) {
+            (After::Withdraw(_), Name::Proxy(number)) => Some((number, self.references[at])),
+            _ => None,
+        })
+    }
+
     fn push(&mut self, reference: Reference, (name, tag): (Name, Option<T>), after: After) {
         self.references[self.count] = reference;
         self.names[self.count] = name;

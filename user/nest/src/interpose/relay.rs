@@ -271,9 +271,10 @@ impl<W: Interposer> Relay<W> {
         let passed = bits & !KERNEL_BITS;
         let entered = if passed == 0 { None } else { self.proxies.lock().enter(word) };
         if let Some(seen) = entered {
-            if self.watch.notified(desk.number, &seen, passed) {
+            let original = self.objects.original(index_of(word));
+            if self.watch.notified(desk.number, &seen, original, passed) {
                 // Whether the original is still there is no affair of who notifies.
-                let _ = ipc::notify(self.objects.original(index_of(word)), passed);
+                let _ = ipc::notify(original, passed);
             }
             self.translator().leave(index_of(word));
         }
@@ -379,6 +380,7 @@ impl<W: Interposer> Relay<W> {
             // It has ended, and has been shown to end.
             (Ok(_), Ok(Err(status))) if is_exit => Err(status),
             (Ok(mut asked), Ok(result)) => {
+                self.watch.arrives(&asked);
                 if !seen.outward && received.label() == parent::find::LABEL {
                     self.put_own(desk, words[0], &result);
                 }

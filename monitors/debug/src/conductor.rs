@@ -1,0 +1,499 @@
+//! Lets the threads of a recorded program run one at a time, and writes down which when, or follows
+//! what is written. A thread runs until it waits, yields, or has to wait for an answer for long.
+//!
+//! The conductor is the program's scheduler (`thread_donate`): threads run on its time alone. Time is
+//! held in the program's space, so the conductor ends waits whose time has passed, too. What one
+//! thread does to others, such as waking them, follows from what it does.
+
+use crate::debugger;
+use crate::lineup::{Lineup, Place};
+use crate::manifest::MANIFEST;
+use crate::score::{self, Arrival, Score};
+use crate::tape::Tape;
+use crate::turn::Turn;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_NOTIFY};
+use nacre_abi::waiting;
+use nacre_nest::clock::Clock;
+use nacre_nest::command::complain;
+use nacre_proto::Errno;
+use nacre_recording::Switch;
+use nacre_rt::thread;
+use nacre_sys::ipc::{self, Buffers};
+use nacre_sys::lock::Lock;
+use nacre_sys::{DonationEnd, FOREVER, OwnedPort, OwnedReference, PortSet, Reference, Status, Thread};
+
+/// Time after which a thread is left at its next message, if others could run. Nanoseconds.
+const QUANTUM: u64 = 20_000_000;
+/// Time after which a thread that sends no message is looked at: it may wait in a loop. Nanoseconds.
+const LONG: u64 = 100_000_000;
+/// Time after which a thread that sends no message is left in any case. A replay takes long to find
+/// the place. Nanoseconds.
+const LONGEST: u64 = 300_000_000;
+/// Maximum number of instructions that a thread makes before it is left, if they are counted.
+const MAX_STEPS: u64 = 700;
+/// Time that threads may count instructions in any case, in nanoseconds, and the part of all time.
+const LEAST_STEPPED: u64 = 1_000_000_000;
+const PART_STEPPED: u64 = 10;
+/// Time for which an answer is waited for while others could run. Nanoseconds.
+const PATIENCE: u64 = 300_000;
+/// Time between two looks at what nobody tells of. Nanoseconds.
+const AWHILE: u64 = 100_000;
+/// Looks at a thread before the next one waits for news.
+const MANY_LOOKS: u32 = 100;
+
+/// What others need of the conductor.
+struct Desk {
+    port: OwnedPort,
+    /// By it the conductor is told of answers.
+    reference: OwnedReference,
+    tape: &'static Lock<Tape>,
+    clock: Clock,
+}
+
+/// Address of the desk, once there is one.
+static DESK: Lock<Option<&'static Desk>> = Lock::new(None);
+/// References by which ports of the program are notified. They stay, so that it does not matter who
+/// else keeps one.
+static PORTS: Lock<BTreeMap<u64, OwnedReference>> = Lock::new(BTreeMap::new());
+
+/// Starts the conductor of what a recording has.
+pub fn start(tape: &'static Lock<Tape>) -> Result<(), Errno> {
+    let port = OwnedPort::new(0, PortSet::NONE)?;
+    let reference = port.new_reference(REFERENCE_ALL)?;
+    let desk: &'static Desk = Box::leak(Box::new(Desk { port, reference, tape, clock: Clock::find()? }));
+    *DESK.lock() = Some(desk);
+    // It serves for as long as this program runs.
+    drop(thread::spawn(serve, 0)?);
+    Ok(())
+}
+
+/// A program begins, perhaps anew, with this thread, which has not been started.
+pub fn begin(first: Thread) -> Result<(), Status> {
+    let Some(desk) = *DESK.lock() else { return Ok(()) };
+    PORTS.lock().clear();
+    score::begin(score::messages(desk.tape.lock().switches()));
+    tell();
+    first.set_scheduler(desk.reference.handle(), 0)
+}
+
+/// Answers that wait are of a program that has ended.
+pub fn abandon() {
+    score::begin(Default::default());
+    tell();
+}
+
+/// The answer to a message is here. Returns when it may go on.
+pub fn arrives(turn: &Turn) {
+    score::arrives(turn, tell);
+}
+
+/// An answer is on its way to the program.
+pub fn answered(turn: &Turn) {
+    let was_left = score::with(|score| {
+        let was_left = score.was_left(turn.number);
+        if was_left {
+            score.is_done(Arrival::Answer(turn.number));
+        }
+        was_left
+    });
+    if was_left {
+        tell();
+    }
+}
+
+/// A port of the program, `original`, was notified by way of the proxy with this number. Returns
+/// when the program has the notification.
+pub fn notified(port: u64, original: Reference, bits: u64) {
+    score::notified(port, bits, tell);
+    // Whether the port is still there is no affair of who notifies.
+    let _ = ipc::notify(original, bits);
+    score::with(|score| score.is_done(Arrival::Notice(port, bits)));
+    tell();
+}
+
+/// The thread that runs has come to the place where it is to be left.
+pub fn reached() {
+    score::with(|score| score.has_reached = true);
+    tell();
+}
+
+/// The program has given others a port of its own, for which this proxy stands.
+pub fn gives(port: u64, proxy: Reference) {
+    if let Ok(copy) = OwnedReference::copy_of(proxy, REFERENCE_NOTIFY) {
+        PORTS.lock().insert(port, copy);
+    }
+}
+
+fn tell() {
+    if let Some(desk) = *DESK.lock() {
+        // The port stays as long as this program.
+        let _ = ipc::notify(desk.reference.handle(), 1);
+    }
+}
+
+fn serve(_: usize) {
+    let Some(desk) = *DESK.lock() else { return };
+    let Ok(mut slot) = OwnedReference::null() else { return };
+    loop {
+        let is_replay = desk.tape.lock().is_replay();
+        let mut course = Course { desk, is_replay, generation: score::with(|score| score.generation()), lineup: Lineup::default(), at: 0, slot, start: desk.clock.now(), since: 0, looked: 0, halt: None, is_left: true, stepped: 0, random: desk.clock.now() | 1 };
+        course.run();
+        slot = course.slot;
+    }
+}
+
+/// Course of one run of a program.
+struct Course {
+    desk: &'static Desk,
+    is_replay: bool,
+    generation: u64,
+    lineup: Lineup,
+    /// Number of switches that were followed.
+    at: usize,
+    /// Place for the reference of an announcement.
+    slot: OwnedReference,
+    /// When the program began, and the thread that runs.
+    start: u64,
+    since: u64,
+    /// When it was last looked at whether it waits in a loop.
+    looked: u64,
+    /// Where it is to be left.
+    halt: Option<Switch>,
+    /// Another thread is about to run.
+    is_left: bool,
+    /// Time for which threads counted their instructions.
+    stepped: u64,
+    /// State of a generator of random numbers.
+    random: u64,
+}
+
+impl Course {
+    /// Runs a program. Returns when it begins anew.
+    fn run(&mut self) -> Option<()> {
+        let mut current = self.await_ready(0)?;
+        loop {
+            self.lineup.take(current);
+            if core::mem::take(&mut self.is_left) {
+                self.begins(current);
+            }
+            current = self.turn(current)?;
+        }
+    }
+
+    /// Returns `None` if another program runs.
+    fn check(&self) -> Option<()> {
+        (score::with(|score| score.generation()) == self.generation).then_some(())
+    }
+
+    /// Takes what has come to the port, or comes within some time. Returns false if nothing has.
+    fn takes(&mut self, timeout: u64) -> Option<bool> {
+        self.check()?;
+        let received = ipc::receive(self.desk.port.handle().address(), Buffers::new(&mut [][..], &[self.slot.handle()]), timeout);
+        if let Ok(received) = &received
+            && received.references() == 1
+        {
+            if received.ready().is_some() {
+                self.lineup.announced(self.slot.handle());
+            }
+            // The slot is for the next one.
+            let _ = self.slot.handle().clear();
+        }
+        self.check()?;
+        Some(received.is_ok())
+    }
+
+    /// Waits until something comes to the port, at most for some time.
+    fn receive(&mut self, timeout: u64) -> Option<()> {
+        self.takes(timeout).map(drop)
+    }
+
+    /// Takes all that has come.
+    fn drain(&mut self) -> Option<()> {
+        while self.takes(1)? {}
+        Some(())
+    }
+
+    /// Waits until a thread is ready; its number.
+    fn await_ready(&mut self, number: usize) -> Option<usize> {
+        while self.lineup.place(number) != Place::Ready {
+            self.receive(FOREVER)?;
+        }
+        Some(number)
+    }
+
+    /// A thread is about to run.
+    fn begins(&mut self, current: usize) {
+        (self.since, self.halt) = (self.desk.clock.now(), None);
+        self.looked = self.since;
+        let halt = if self.is_replay { self.desk.tape.lock().switches().get(self.at).copied() } else { self.some_steps() };
+        let Some(reference) = self.lineup.reference(current) else { return };
+        let is_set = match halt {
+            Some(Switch::Steps(steps)) => debugger::with(|state| state.debugger.counts(reference, steps)),
+            Some(Switch::At(address, digest)) => debugger::with(|state| state.debugger.awaits_place(reference, address, digest)),
+            _ => None,
+        };
+        self.halt = halt.filter(|_| is_set.flatten().is_some());
+    }
+
+    /// Now and then, a thread is left behind some instructions, so that races show.
+    fn some_steps(&mut self) -> Option<Switch> {
+        let is_cheap = self.stepped <= LEAST_STEPPED || self.stepped < (self.since - self.start) / PART_STEPPED;
+        if !self.lineup.has_ready() || !is_cheap {
+            return None;
+        }
+        for shift in [13, 7, 17] {
+            self.random ^= if shift == 7 { self.random >> shift } else { self.random << shift };
+        }
+        (self.random % 2 == 0).then_some(Switch::Steps(1 + (self.random >> 8) % MAX_STEPS))
+    }
+
+    /// A thread computes for long: it is left where it is, if that is a loop that waits for others.
+    fn looks_for_loop(&mut self, current: usize) -> Option<()> {
+        let reference = self.lineup.reference(current)?;
+        let place = debugger::with(|state| {
+            state.debugger.counts_no_more(reference);
+            state.debugger.place_here(reference)
+        });
+        let place = place.flatten();
+        // Without one, it is looked at again after some time.
+        self.halt = place.map(|(address, digest)| Switch::At(address, digest));
+        self.looked = self.desk.clock.now();
+        Some(())
+    }
+
+    /// A thread is where it was to be left. Returns who is next.
+    fn has_reached(&mut self, current: usize) -> Option<usize> {
+        let reference = self.lineup.reference(current)?;
+        debugger::with(|state| state.debugger.goes_on(reference));
+        self.lineup.set(current, Place::Ready);
+        let halt = self.halt.take().unwrap_or(Switch::Yields);
+        let is_late = || self.desk.clock.now() >= self.since.saturating_add(LONGEST);
+        if !self.is_replay && matches!(halt, Switch::At(..)) && !score::with(|score| score.is_loop) && !is_late() {
+            return Some(current);
+        }
+        self.lineup.put_back(current);
+        self.leave(current, halt, None)
+    }
+
+    /// Gives time to a thread. Returns who is next.
+    fn turn(&mut self, current: usize) -> Option<usize> {
+        self.check()?;
+        let quantum = if self.is_replay { FOREVER } else { QUANTUM };
+        let donated = self.lineup.thread(current).map(|thread| thread.donate(self.desk.port.handle().address(), quantum));
+        let Some(Ok(donation)) = donated else {
+            self.lineup.set(current, Place::Gone);
+            return self.leave(current, Switch::Waits, None);
+        };
+        match donation.end {
+            DonationEnd::Arrived => self.drain()?,
+            DonationEnd::Busy => self.receive(AWHILE)?,
+            DonationEnd::TimedOut => {
+                self.drain()?;
+                if self.is_wanted() {
+                    score::with(Score::is_due);
+                    // One that counts its instructions takes long for them.
+                    let patience = if self.halt.is_none() { LONG } else { 20 * LONG };
+                    if self.desk.clock.now() >= self.looked.saturating_add(patience) {
+                        self.looks_for_loop(current)?;
+                    }
+                }
+            }
+            DonationEnd::Yielded => {
+                self.drain()?;
+                self.lineup.put_back(current);
+                return self.leave(current, Switch::Yields, None);
+            }
+            DonationEnd::Blocked => {
+                self.lineup.set(current, Place::Blocked);
+                return self.blocked(current);
+            }
+        }
+        Some(current)
+    }
+
+    /// Returns true if somebody else could run.
+    fn is_wanted(&self) -> bool {
+        let is_overdue = || self.lineup.first_deadline().is_some_and(|(until, _)| until <= self.desk.clock.now());
+        self.lineup.has_ready() || score::with(|score| score.has_arrived()) || is_overdue()
+    }
+
+    /// A thread cannot go on. Returns who is next.
+    fn blocked(&mut self, current: usize) -> Option<usize> {
+        let (since, mut looks) = (self.desk.clock.now(), 0);
+        loop {
+            self.drain()?;
+            if self.lineup.place(current) == Place::Ready {
+                return Some(current);
+            }
+            let member = self.lineup.get(current)?;
+            let Some(waiting) = member.waiting() else {
+                member.place = Place::Gone;
+                return self.leave(current, Switch::Waits, None);
+            };
+            match waiting::kind(waiting) {
+                waiting::LOCK | waiting::RECEIVES | waiting::SLEEPS => {
+                    if waiting & waiting::TIMED != 0 && member.limit.is_none() {
+                        // One that has gone is looked at again.
+                        let _ = member.look(waiting);
+                        continue;
+                    }
+                    let limit = member.limit.take().unwrap_or(0);
+                    let until = if limit == 0 || self.is_replay { 0 } else { self.desk.clock.now().saturating_add(limit).max(1) };
+                    self.lineup.set(current, Place::Waits(until));
+                    return self.leave(current, Switch::Waits, None);
+                }
+                waiting::SENDS | waiting::AWAITS_REPLY => {
+                    let now = !self.is_replay && self.is_wanted() && self.desk.clock.now() >= since.saturating_add(PATIENCE);
+                    if let Some(turn) = score::with(|score| score.leave(now)) {
+                        self.lineup.set(current, Place::Calls(turn.number));
+                        return self.leave(current, Switch::Calls(turn.number), Some(&turn));
+                    }
+                    looks += 1;
+                    self.receive(self.patience(looks))?;
+                }
+                waiting::STOPPED if score::with(|score| core::mem::take(&mut score.has_reached)) => return self.has_reached(current),
+                // Another thread of the program has it.
+                waiting::FAULTS if waiting & waiting::EXCEPTION != 0 && self.lineup.has_ready() && score::with(|score| score.is_handed_on) => {
+                    self.lineup.set(current, Place::Waits(0));
+                    return self.leave(current, Switch::Waits, None);
+                }
+                _ => self.receive(AWHILE)?,
+            }
+        }
+    }
+
+    /// Time until one should look again at a thread that awaits an answer.
+    fn patience(&self, looks: u32) -> u64 {
+        match self.lineup.first_deadline() {
+            _ if self.is_replay || looks < MANY_LOOKS => AWHILE,
+            Some((until, _)) => until.saturating_sub(self.desk.clock.now()).max(AWHILE),
+            None => FOREVER,
+        }
+    }
+
+    /// The thread that ran is left. Returns who is next.
+    fn leave(&mut self, current: usize, cause: Switch, turn: Option<&Turn>) -> Option<usize> {
+        self.is_left = true;
+        if !self.is_replay && (self.halt.take().is_some() || matches!(cause, Switch::Steps(_))) {
+            self.stepped += self.desk.clock.now().saturating_sub(self.since);
+            if let Some(reference) = self.lineup.reference(current) {
+                debugger::with(|state| state.debugger.counts_no_more(reference));
+            }
+        }
+        if self.is_replay {
+            return self.follow(current, cause);
+        }
+        self.desk.tape.lock().switches_to(cause, turn);
+        loop {
+            self.drain()?;
+            while let Some(arrival) = score::with(|score| score.take(None)) {
+                if let Arrival::Notice(port, bits) = arrival {
+                    self.desk.tape.lock().switches_to(Switch::Notified(port, bits), None);
+                }
+                self.goes_on(arrival)?;
+            }
+            while let Some((until, number)) = self.lineup.first_deadline()
+                && until <= self.desk.clock.now()
+            {
+                self.desk.tape.lock().switches_to(Switch::TimedOut(number as u64), None);
+                self.time_out(number)?;
+            }
+            if let Some(next) = self.lineup.next() {
+                self.desk.tape.lock().switches_to(Switch::Runs(next as u64), None);
+                return Some(next);
+            }
+            let deadline = self.lineup.first_deadline().map(|(until, _)| until.saturating_sub(self.desk.clock.now()).max(1));
+            // One that the program has stopped is not announced again.
+            self.receive(if self.lineup.has_ready() { AWHILE } else { deadline.unwrap_or(FOREVER) })?;
+        }
+    }
+
+    /// What came from outside goes on to the program. The thread that awaits it becomes ready.
+    fn goes_on(&mut self, arrival: Arrival) -> Option<()> {
+        score::release(arrival);
+        while !score::with(|score| score.take_done(arrival)) {
+            self.receive(AWHILE)?;
+        }
+        // A thread that was interrupted awaits no answer any more.
+        if let Arrival::Answer(message) = arrival
+            && let Some(number) = self.lineup.calling(message)
+        {
+            self.lineup.set(number, Place::Blocked);
+            self.await_ready(number)?;
+        }
+        self.drain()
+    }
+
+    /// Waits until something is here that the recording has.
+    fn await_arrival(&mut self, arrival: Arrival) -> Option<()> {
+        while score::with(|score| score.take(Some(arrival))).is_none() {
+            self.receive(FOREVER)?;
+        }
+        self.goes_on(arrival)
+    }
+
+    fn time_out(&mut self, number: usize) -> Option<()> {
+        match self.lineup.get(number)?.time_out() {
+            Ok(()) => self.await_ready(number).map(drop),
+            Err(_) => {
+                self.lineup.set(number, Place::Gone);
+                Some(())
+            }
+        }
+    }
+
+    /// Does what the recording says where the thread that ran was left. Returns who is next.
+    fn follow(&mut self, current: usize, cause: Switch) -> Option<usize> {
+        match self.next_switch() {
+            Some(switch) if switch == cause => {}
+            other => self.diverge(&format!("thread {}: {}, where the recording says that {}", current + 1, does(cause), other.map_or("no thread does".into(), does))),
+        }
+        loop {
+            match self.next_switch() {
+                Some(Switch::Answered(message)) => self.await_arrival(Arrival::Answer(message))?,
+                Some(Switch::Notified(port, bits)) => {
+                    if let Some(reference) = PORTS.lock().get(&port) {
+                        // Its proxy stays as long as the reference.
+                        let _ = ipc::notify(reference.handle(), bits);
+                    }
+                    self.await_arrival(Arrival::Notice(port, bits))?;
+                }
+                Some(Switch::TimedOut(number)) => self.time_out(number as usize)?,
+                Some(Switch::Runs(number)) => return self.await_ready(number as usize),
+                // The program ended while all waited.
+                None => self.receive(FOREVER)?,
+                Some(other) => self.diverge(&format!("no thread runs, where the recording says that {}", does(other))),
+            }
+        }
+    }
+
+    fn next_switch(&mut self) -> Option<Switch> {
+        let switch = self.desk.tape.lock().switches().get(self.at).copied();
+        self.at += 1;
+        switch
+    }
+
+    fn diverge(&self, what: &str) -> ! {
+        complain(MANIFEST.name, &format!("the replay differs from the recording: {what}"));
+        nacre_rt::exit(crate::turn::DIVERGED)
+    }
+}
+
+/// A switch as the end of a sentence.
+fn does(switch: Switch) -> String {
+    match switch {
+        Switch::Waits => "it waits for another thread".into(),
+        Switch::Yields => "it yields".into(),
+        Switch::Calls(message) => format!("it waits for the answer to message {}", message + 1),
+        Switch::Steps(steps) => format!("it is left after {steps} instructions"),
+        Switch::At(address, _) => format!("it is left at {address:#x}"),
+        Switch::Answered(message) => format!("message {} is answered", message + 1),
+        Switch::Notified(port, _) => format!("port {port} is notified"),
+        Switch::TimedOut(number) => format!("the wait of thread {} ends", number + 1),
+        Switch::Runs(number) => format!("thread {} runs", number + 1),
+    }
+}

@@ -1,0 +1,203 @@
+//! Places at which the conductor leaves a thread that neither waits nor sends: behind so many
+//! instructions, or where its registers are those of the recording.
+
+use crate::conductor;
+use crate::debugger::Debugger;
+use crate::inferior::Inferior;
+use crate::library::{self, is_in_library};
+use crate::score;
+use crate::stops::KIND_STEP;
+use crate::threads::{Mode, TRAP_FLAG};
+use nacre_abi::fault::KIND_BREAKPOINT;
+use nacre_abi::state::ThreadState;
+use nacre_gdb::ThreadId;
+use nacre_recording::Digest;
+use nacre_sys::Reference;
+
+/// Place at which a thread is to be left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Halt {
+    /// So many instructions from here.
+    Steps(u64),
+    /// So many instructions from this address on, where the library returns to the program.
+    Behind(u64, u64),
+    /// The first time that it comes to this address with registers and a stack of this digest.
+    /// True: it makes the instruction there.
+    Place(u64, u64, bool),
+    /// Where it is again at an address with registers and a stack of this digest, as in a loop that
+    /// waits, or behind so many instructions.
+    Loop(u64, u64, u32),
+}
+
+/// Number of instructions of a loop that waits.
+const LONGEST_LOOP: u32 = 64;
+/// Bytes of the stack that a place has, from below its end on.
+const STACK: usize = 640;
+/// Bytes below the end of the stack that are the program's.
+const RED_ZONE: u64 = 128;
+/// Flags of the processor that belong to a place.
+const FLAGS: u64 = 0xcd5;
+
+impl Debugger {
+    /// A thread is to be left behind so many instructions.
+    pub fn counts(&mut self, thread: Reference, steps: u64) -> Option<()> {
+        let inferior = self.inferiors.values_mut().next()?;
+        let entry = inferior.threads.find(&inferior.view, thread)?;
+        entry.thread().stop().ok()?;
+        let (number, state) = (entry.number, entry.state()?);
+        let frame = library::frame((&inferior.view, &self.copier), &state);
+        let is_counted = match frame {
+            Some(frame) => inferior.insert(&self.copier, &mut self.pages, frame.rip),
+            None => !is_in_library(state.rip),
+        };
+        let entry = inferior.threads.get(number)?;
+        if is_counted {
+            entry.halt = Some(frame.map_or(Halt::Steps(steps), |frame| Halt::Behind(frame.rip, steps)));
+        }
+        if is_counted && frame.is_none() {
+            entry.set(&ThreadState { rflags: state.rflags | TRAP_FLAG, ..state });
+        }
+        entry.start();
+        is_counted.then_some(())
+    }
+
+    /// The place where a thread is that runs in its program: address and digest. It goes on until it
+    /// is there again, if that is soon.
+    pub fn place_here(&mut self, thread: Reference) -> Option<(u64, u64)> {
+        let inferior = self.inferiors.values_mut().next()?;
+        let entry = inferior.threads.find(&inferior.view, thread)?;
+        let number = entry.number;
+        entry.thread().stop().ok()?;
+        let state = entry.state().filter(|state| state.fault == 0 && !is_in_library(state.rip));
+        // A replay has to stop there.
+        let can_stop = state.is_some_and(|state| {
+            let is_there = inferior.insert(&self.copier, &mut self.pages, state.rip);
+            is_there && inferior.breakpoints.remove(&mut self.pages, state.rip)
+        });
+        let place = state.filter(|_| can_stop).map(|state| (state.rip, self.digest(&state)));
+        let entry = self.inferiors.values_mut().next()?.threads.get(number)?;
+        if let (Some((address, digest)), Some(state)) = (place, state) {
+            entry.set(&ThreadState { rflags: state.rflags | TRAP_FLAG, ..state });
+            entry.halt = Some(Halt::Loop(address, digest, LONGEST_LOOP));
+        }
+        entry.start();
+        place
+    }
+
+    /// A thread is to be left at a place.
+    pub fn awaits_place(&mut self, thread: Reference, address: u64, digest: u64) -> Option<()> {
+        let inferior = self.inferiors.values_mut().next()?;
+        inferior.threads.find(&inferior.view, thread)?.halt = Some(Halt::Place(address, digest, false));
+        inferior.insert(&self.copier, &mut self.pages, address).then_some(())
+    }
+
+    /// A thread that is where it was to be left can go on.
+    pub fn goes_on(&mut self, thread: Reference) -> Option<()> {
+        let inferior = self.inferiors.values_mut().next()?;
+        inferior.threads.find(&inferior.view, thread)?.start();
+        Some(())
+    }
+
+    /// A thread is left before it has made as many instructions as it was to.
+    pub fn counts_no_more(&mut self, thread: Reference) -> Option<()> {
+        let inferior = self.inferiors.values_mut().next()?;
+        let entry = inferior.threads.find(&inferior.view, thread)?;
+        if let Some(Halt::Behind(address, _)) = entry.halt.take() {
+            inferior.breakpoints.remove(&mut self.pages, address);
+        }
+        Some(())
+    }
+
+    fn digest(&self, state: &ThreadState) -> u64 {
+        let mut digest = Digest::default();
+        let ThreadState { rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip, rflags, .. } = *state;
+        [rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip, rflags & FLAGS].into_iter().for_each(|word| digest.add(word));
+        let mut stack = [0; STACK];
+        if let Some(inferior) = self.inferiors.values().next() {
+            let size = inferior.view.read(&self.copier, rsp.wrapping_sub(RED_ZONE), &mut stack);
+            digest.add_bytes(&stack[..size]);
+        }
+        digest.value()
+    }
+
+    /// A thread has an exception. Returns true if it has to do with where it is to be left.
+    pub fn is_halt(&mut self, thread: ThreadId, kind: u64, state: &ThreadState) -> bool {
+        if self.tape.is_none() {
+            return false;
+        }
+        let plain = ThreadState { rflags: state.rflags & !TRAP_FLAG, ..*state };
+        let at = ThreadState { rip: state.rip.wrapping_sub(1), ..plain };
+        let is_step = kind == KIND_STEP;
+        let needs_digest = |halt: &Halt| matches!(halt, Halt::Place(..) | Halt::Loop(..));
+        let halt = self.inferiors.get_mut(&thread.process).and_then(|inferior| inferior.threads.get(thread.thread)).and_then(|entry| entry.halt);
+        let digest = halt.filter(needs_digest).map_or(0, |_| self.digest(if is_step { &plain } else { &at }));
+        let Some(inferior) = self.inferiors.get_mut(&thread.process) else { return false };
+        let Some(entry) = inferior.threads.get(thread.thread) else { return false };
+        let stepping = ThreadState { rflags: state.rflags | TRAP_FLAG, ..*state };
+        let (next, go_on) = match entry.halt {
+            _ if entry.mode != Mode::Run => return false,
+            // A call of the library's may take long: it is not counted. The flags that the program
+            // gets back were saved with the one that made it step.
+            Some(Halt::Steps(steps)) if is_step && is_in_library(state.rip) => {
+                let plain = ThreadState { r11: state.r11 & !TRAP_FLAG, ..plain };
+                let address = library::return_address((&inferior.view, &self.copier), &plain);
+                let address = address.filter(|address| inferior.insert(&self.copier, &mut self.pages, *address));
+                let Some(entry) = inferior.threads.get(thread.thread) else { return false };
+                // Without a way to stop behind it, it is not counted any more.
+                entry.halt = None;
+                (address.map(|address| Halt::Behind(address, steps)), plain)
+            }
+            Some(Halt::Steps(steps)) if is_step => (Some(Halt::Steps(steps - 1)).filter(|_| steps > 1), if steps > 1 { stepping } else { plain }),
+            Some(Halt::Behind(address, steps)) if kind == KIND_BREAKPOINT && at.rip == address => {
+                inferior.breakpoints.remove(&mut self.pages, address);
+                (Some(Halt::Steps(steps)), ThreadState { rflags: at.rflags | TRAP_FLAG, ..at })
+            }
+            Some(Halt::Place(address, wanted, _)) if kind == KIND_BREAKPOINT && at.rip == address => {
+                if digest == wanted {
+                    inferior.breakpoints.remove(&mut self.pages, address);
+                    (None, at)
+                } else {
+                    inferior.breakpoints.lift(&self.pages, address, true);
+                    (Some(Halt::Place(address, wanted, true)), ThreadState { rflags: at.rflags | TRAP_FLAG, ..at })
+                }
+            }
+            Some(Halt::Place(address, wanted, true)) if kind == KIND_STEP => {
+                inferior.breakpoints.lift(&self.pages, address, false);
+                (Some(Halt::Place(address, wanted, false)), plain)
+            }
+            Some(Halt::Loop(address, wanted, left)) if is_step => {
+                let is_again = (state.rip, digest) == (address, wanted);
+                score::with(|score| score.is_loop = is_again);
+                let ends = is_again || left == 0;
+                (Some(Halt::Loop(address, wanted, left.saturating_sub(1))).filter(|_| !ends), if ends { plain } else { stepping })
+            }
+            // It was left while it counted.
+            None if kind == KIND_STEP => (None, plain),
+            _ => return false,
+        };
+        let Some(entry) = inferior.threads.get(thread.thread) else { return false };
+        entry.set(&go_on);
+        let is_there = entry.halt.is_some() && next.is_none();
+        entry.halt = next;
+        if is_there {
+            conductor::reached();
+        } else {
+            entry.start();
+        }
+        true
+    }
+}
+
+impl Inferior {
+    /// A thread gives an exception to the program: it counts its instructions no more. Returns its
+    /// state for that.
+    pub fn counts_no_more(&mut self, number: u32, state: &ThreadState) -> ThreadState {
+        match self.threads.get(number) {
+            Some(entry) if matches!(entry.halt, Some(Halt::Steps(_) | Halt::Loop(..))) => {
+                entry.halt = None;
+                ThreadState { rflags: state.rflags & !TRAP_FLAG, ..*state }
+            }
+            _ => *state,
+        }
+    }
+}

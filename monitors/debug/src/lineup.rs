@@ -1,0 +1,176 @@
+//! Threads of a recorded program as their scheduler knows them.
+
+use crate::debugger;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use nacre_abi::state::ThreadState;
+use nacre_abi::{Code, PAGE_SIZE, Status, waiting};
+use nacre_sys::{OwnedReference, Reference, Thread};
+
+/// Size of the kernel's `syscall` instruction.
+const CALL_SIZE: u64 = 2;
+
+/// What a thread is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// The thread can run, or runs.
+    Ready,
+    /// The thread cannot go on: it will be announced.
+    Blocked,
+    /// The thread waits for another one of the program, at most until a time (0: for ever).
+    Waits(u64),
+    /// The thread awaits the answer to a message, and others run meanwhile.
+    Calls(usize),
+    /// The thread has gone.
+    Gone,
+}
+
+/// A thread.
+pub struct Member {
+    reference: OwnedReference,
+    /// Number that the debugger's list of threads knows it by.
+    slot: u64,
+    /// Address of the object in our own space.
+    home: u64,
+    pub place: Place,
+    /// Nanoseconds that the wait takes at most which it is about to make again.
+    pub limit: Option<u64>,
+}
+
+/// The threads, numbered from 0 in the order in which they began, and those that could run.
+#[derive(Default)]
+pub struct Lineup {
+    members: Vec<Member>,
+    ready: VecDeque<usize>,
+}
+
+impl Member {
+    fn thread(&self) -> Thread {
+        Thread::through(self.reference.handle())
+    }
+
+    fn is(&self, thread: Reference) -> bool {
+        let page = self.home & !(PAGE_SIZE - 1);
+        self.home != 0 && thread.reveal(page, PAGE_SIZE).is_ok_and(|found| found.is_some_and(|found| found.address == self.home))
+    }
+
+    /// What it waits for, as the kernel tells. `None`: it has gone.
+    pub fn waiting(&self) -> Option<u64> {
+        self.thread().waiting().ok()
+    }
+
+    /// The state of the thread, which is stopped, in its wait.
+    fn stopped(&self) -> Result<ThreadState, Status> {
+        self.thread().stop()?;
+        self.thread().get_state()
+    }
+
+    /// Looks at how long it waits. It makes its wait again.
+    pub fn look(&mut self, waiting: u64) -> Result<(), Status> {
+        let state = self.stopped()?;
+        self.limit = Some(if waiting::kind(waiting) == waiting::SLEEPS { state.rdi } else { state.r15 });
+        self.thread().start()
+    }
+
+    /// Ends its wait, for which the time has passed.
+    pub fn time_out(&mut self) -> Result<(), Status> {
+        let is_sleep = waiting::kind(self.thread().waiting()?) == waiting::SLEEPS;
+        let state = self.stopped()?;
+        let flags = state.flags & (ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY);
+        let status = if is_sleep { Status::OK } else { Status::new(Code::TimedOut) };
+        let state = ThreadState { flags, fpu_size: 0, scheduler_word: 0, rax: status.0, rip: state.rip.wrapping_add(CALL_SIZE), ..state };
+        self.place = Place::Blocked;
+        self.thread().set_state(&state)?;
+        self.thread().start()
+    }
+}
+
+impl Lineup {
+    /// The thread with a number.
+    pub fn get(&mut self, number: usize) -> Option<&mut Member> {
+        self.members.get_mut(number)
+    }
+
+    /// Place of the thread with a number.
+    pub fn place(&self, number: usize) -> Place {
+        self.members.get(number).map_or(Place::Gone, |member| member.place)
+    }
+
+    /// The thread with a number, for the kernel.
+    pub fn thread(&self, number: usize) -> Option<Thread> {
+        self.members.get(number).map(Member::thread)
+    }
+
+    /// A reference to the thread with a number.
+    pub fn reference(&self, number: usize) -> Option<Reference> {
+        self.members.get(number).map(|member| member.reference.handle())
+    }
+
+    /// Sets what a thread is doing.
+    pub fn set(&mut self, number: usize, place: Place) {
+        if let Some(member) = self.members.get_mut(number) {
+            member.place = place;
+        }
+    }
+
+    /// A thread is ready, as the kernel says.
+    pub fn announced(&mut self, thread: Reference) {
+        let Some(number) = self.number(thread) else { return };
+        if self.place(number) != Place::Ready {
+            self.set(number, Place::Ready);
+            self.ready.push_back(number);
+        }
+    }
+
+    /// Number of a thread, which is new or known.
+    fn number(&mut self, thread: Reference) -> Option<usize> {
+        if let Some(number) = self.members.iter().position(|member| member.is(thread)) {
+            return Some(number);
+        }
+        let (slot, home, reference) = debugger::with(|state| state.debugger.thread_of(thread)).flatten()?;
+        if let Some(number) = self.members.iter().position(|member| member.slot == slot) {
+            return Some(number);
+        }
+        self.members.push(Member { reference, slot, home, place: Place::Blocked, limit: None });
+        Some(self.members.len() - 1)
+    }
+
+    /// Takes the thread that has been ready for longest, for it to run.
+    pub fn next(&mut self) -> Option<usize> {
+        // One that the program has stopped does not run.
+        let runs = |number: &usize| self.members.get(*number).and_then(Member::waiting).is_some_and(|waiting| waiting::kind(waiting) != waiting::STOPPED);
+        let at = self.ready.iter().position(runs)?;
+        self.ready.remove(at)
+    }
+
+    /// Takes a thread that is ready, for it to run. False: it is not.
+    pub fn take(&mut self, number: usize) -> bool {
+        let at = self.ready.iter().position(|ready| *ready == number);
+        at.is_some_and(|at| self.ready.remove(at).is_some())
+    }
+
+    /// The thread that ran could go on, and goes behind the others.
+    pub fn put_back(&mut self, number: usize) {
+        self.set(number, Place::Ready);
+        self.ready.push_back(number);
+    }
+
+    /// Returns true if a thread could run that does not.
+    pub fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The thread that awaits the answer to a message.
+    pub fn calling(&self, message: usize) -> Option<usize> {
+        self.members.iter().position(|member| member.place == Place::Calls(message))
+    }
+
+    /// The thread whose wait ends first, and when.
+    pub fn first_deadline(&self) -> Option<(u64, usize)> {
+        let deadline = |(number, member): (usize, &Member)| match member.place {
+            Place::Waits(until) if until != 0 => Some((until, number)),
+            _ => None,
+        };
+        self.members.iter().enumerate().filter_map(deadline).min()
+    }
+}
