@@ -66,7 +66,28 @@ fn nobody_changes_the_own_space_or_sets_unknown_bits() {
     let space = inside_hidden_space(&world);
     assert_eq!(set_flags(&world, space, 0), Status::argument(Code::Busy, 1));
     let inner = world.make_space(8, 0);
-    assert_eq!(set_flags(&world, inner, 3), Status::argument(Code::BadArgument, 2));
+    assert_eq!(set_flags(&world, inner, 4 | SpaceState::TIME_HIDDEN), Status::argument(Code::BadArgument, 2));
+}
+
+#[test]
+fn waits_do_not_end_where_time_is_held() {
+    let world = World::new(2);
+    world.map_ram();
+    let (space, mapping) = (world.make_space(8, 0), world.page());
+    world.ok(Call::MappingCreate, &[mapping, space, RAM, RAM_SIZE, environment::PHYSICAL, RAM_START, Rights::ALL.0]);
+    assert!(set_flags(&world, space, SpaceState::TIME_HELD).is_ok());
+    let thread = world.make_thread(space);
+    world.ok(Call::ThreadStart, &[thread]);
+    world.on(1, |kernel| kernel.cpu_start());
+    world.call_on(1, Call::ThreadSleep, &[SECOND]);
+    world.pass(4 * SECOND);
+    assert_eq!(waiting_of(&world, thread), waiting::SLEEPS | waiting::TIMED);
+    assert!(!world.machine().cpus[1].time_hidden.get());
+    // A wait that is made again follows the flags as they are then.
+    assert!(set_flags(&world, space, 0).is_ok());
+    world.call(Call::ThreadStop, &[thread, 0]);
+    world.ok(Call::ThreadStart, &[thread]);
+    check(&world);
 }
 
 #[test]
@@ -145,7 +166,7 @@ fn what_a_thread_waits_for_is_told_and_not_disturbed() {
     world.kick_all();
     assert_eq!(waiting_of(&world, thread), waiting::RUNS);
     world.call_on(1, Call::ThreadSleep, &[SECOND]);
-    assert_eq!([waiting_of(&world, thread), waiting_of(&world, thread)], [waiting::SLEEPS; 2]);
+    assert_eq!([waiting_of(&world, thread), waiting_of(&world, thread)], [waiting::SLEEPS | waiting::TIMED; 2]);
     interrupt(&world, thread);
     assert_eq!(waiting_of(&world, thread), waiting::RUNS);
     world.call_on(1, Call::IpcReceive, &[port]);

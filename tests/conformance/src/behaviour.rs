@@ -56,6 +56,7 @@ pub const TESTS: &[Test] = &[
     test("THR1010", "a keeper's reply maps a page, and the thread goes on", keepers::mapped_by_reply),
     test("THR1002", "an exception reaches the keeper with all registers, and the answer sets them", keepers::exception),
     test("THR1004", "in a space whose time is hidden, reading the machine's time is an exception, else it is not", keepers::time_hidden),
+    test("THR1007", "waits of a space for which time is held do not end by themselves, and those that are made later do", keepers::time_held),
     test("THR1003", "what thread_set_state sets, thread_get_state gives", keepers::state),
     test("THR1005", "the keeper of a space hears of a thread of it that is destroyed from outside, and nobody else can say so", keepers::ended),
     test("THR1006", "the watcher of a space, and not its keeper, hears once of the end of a space with threads", keepers::space_ended),

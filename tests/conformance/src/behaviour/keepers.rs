@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use nacre_abi::fault::{KIND_MEMORY, KIND_OPCODE, KIND_PROTECTION, MAP, RESUME};
 use nacre_abi::message::{Info, THREAD_ENDED};
 use nacre_abi::state::{SpaceState, ThreadState};
-use nacre_abi::{Call, Code, ObjectType, Rights};
+use nacre_abi::{Call, Code, ObjectType, Rights, waiting};
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{FOREVER, Reference};
 
@@ -146,6 +146,29 @@ pub fn time_hidden() -> Result<(), String> {
     equal("the time is hidden", time_exception()?, KIND_PROTECTION)?;
     set_space_flags(SPACE, 0)?;
     equal("the time shows again", time_exception()?, KIND_OPCODE)
+}
+
+/// Code that makes a call and fails.
+const CALL_AND_FAIL: u64 = 0x0b0f_050f;
+
+/// How the fixture's thread waits.
+fn waits() -> Result<u64, String> {
+    Ok(must(Call::ThreadTime, &[THREAD])?.1)
+}
+
+pub fn time_held() -> Result<(), String> {
+    prepare(CALL_AND_FAIL, ThreadState { rax: Call::ThreadSleep.number(), rdi: 1000, ..ThreadState::default() })?;
+    set_space_flags(SPACE, SpaceState::TIME_HELD)?;
+    must(Call::ThreadStart, &[THREAD])?;
+    must(Call::ThreadSleep, &[5_000_000])?;
+    equal("it waits for a limited time", waits()?, waiting::SLEEPS | waiting::TIMED)?;
+    set_space_flags(SPACE, 0)?;
+    must(Call::ThreadSleep, &[5_000_000])?;
+    equal("its wait goes on", waits()?, waiting::SLEEPS | waiting::TIMED)?;
+    must(Call::ThreadStop, &[THREAD, 0])?;
+    must(Call::ThreadStart, &[THREAD])?;
+    let behind = next_message(&mut [])?;
+    equal("its wait, made again, ends", behind.words[0], KIND_OPCODE)
 }
 
 /// Lets a thread touch a page that a region lacks. Its keeper answers with what `bring` returns.
