@@ -1,10 +1,11 @@
 //! Lets the threads of a recorded program run one at a time, and writes down which when, or follows
 //! what is written. A thread runs until it waits, yields, or has to wait for an answer for long.
 //!
-//! The conductor is the program's scheduler (`thread_donate`): threads run on its time alone. Time is
-//! held in the program's space, so the conductor ends waits whose time has passed, too. What one
+//! The conductor is the program's scheduler (`thread_donate`): threads run on its time alone. Time
+//! is held in the program's space, so the conductor ends waits whose time has passed, too. What one
 //! thread does to others, such as waking them, follows from what it does.
 
+use crate::cues;
 use crate::debugger;
 use crate::lineup::{Lineup, Place};
 use crate::manifest::MANIFEST;
@@ -12,7 +13,6 @@ use crate::score::{self, Arrival, Score};
 use crate::tape::Tape;
 use crate::turn::Turn;
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_NOTIFY};
@@ -24,11 +24,12 @@ use nacre_recording::Switch;
 use nacre_rt::thread;
 use nacre_sys::ipc::{self, Buffers};
 use nacre_sys::lock::Lock;
-use nacre_sys::{DonationEnd, FOREVER, OwnedPort, OwnedReference, PortSet, Reference, Status, Thread};
+use nacre_sys::{DonationEnd, FOREVER, OwnedPort, OwnedReference, PortSet, Status, Thread};
 
 /// Time after which a thread is left at its next message, if others could run. Nanoseconds.
 const QUANTUM: u64 = 20_000_000;
-/// Time after which a thread that sends no message is looked at: it may wait in a loop. Nanoseconds.
+/// Time after which a thread that sends no message is looked at: it may wait in a loop. In
+/// nanoseconds.
 const LONG: u64 = 100_000_000;
 /// Time after which a thread that sends no message is left in any case. A replay takes long to find
 /// the place. Nanoseconds.
@@ -45,10 +46,10 @@ const AWHILE: u64 = 100_000;
 /// Looks at a thread before the next one waits for news.
 const MANY_LOOKS: u32 = 100;
 
-/// What others need of the conductor.
+/// Parts of the conductor that others need.
 struct Desk {
     port: OwnedPort,
-    /// By it the conductor is told of answers.
+    /// Reference to the port, for threads that it schedules.
     reference: OwnedReference,
     tape: &'static Lock<Tape>,
     clock: Clock,
@@ -56,14 +57,12 @@ struct Desk {
 
 /// Address of the desk, once there is one.
 static DESK: Lock<Option<&'static Desk>> = Lock::new(None);
-/// References by which ports of the program are notified. They stay, so that it does not matter who
-/// else keeps one.
-static PORTS: Lock<BTreeMap<u64, OwnedReference>> = Lock::new(BTreeMap::new());
 
 /// Starts the conductor of what a recording has.
 pub fn start(tape: &'static Lock<Tape>) -> Result<(), Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
     let reference = port.new_reference(REFERENCE_ALL)?;
+    cues::set_bell(port.new_reference(REFERENCE_NOTIFY)?);
     let desk: &'static Desk = Box::leak(Box::new(Desk { port, reference, tape, clock: Clock::find()? }));
     *DESK.lock() = Some(desk);
     // It serves for as long as this program runs.
@@ -74,65 +73,8 @@ pub fn start(tape: &'static Lock<Tape>) -> Result<(), Errno> {
 /// A program begins, perhaps anew, with this thread, which has not been started.
 pub fn begin(first: Thread) -> Result<(), Status> {
     let Some(desk) = *DESK.lock() else { return Ok(()) };
-    PORTS.lock().clear();
-    score::begin(score::messages(desk.tape.lock().switches()));
-    tell();
+    cues::begin(score::messages(desk.tape.lock().switches()));
     first.set_scheduler(desk.reference.handle(), 0)
-}
-
-/// Answers that wait are of a program that has ended.
-pub fn abandon() {
-    score::begin(Default::default());
-    tell();
-}
-
-/// The answer to a message is here. Returns when it may go on.
-pub fn arrives(turn: &Turn) {
-    score::arrives(turn, tell);
-}
-
-/// An answer is on its way to the program.
-pub fn answered(turn: &Turn) {
-    let was_left = score::with(|score| {
-        let was_left = score.was_left(turn.number);
-        if was_left {
-            score.is_done(Arrival::Answer(turn.number));
-        }
-        was_left
-    });
-    if was_left {
-        tell();
-    }
-}
-
-/// A port of the program, `original`, was notified by way of the proxy with this number. Returns
-/// when the program has the notification.
-pub fn notified(port: u64, original: Reference, bits: u64) {
-    score::notified(port, bits, tell);
-    // Whether the port is still there is no affair of who notifies.
-    let _ = ipc::notify(original, bits);
-    score::with(|score| score.is_done(Arrival::Notice(port, bits)));
-    tell();
-}
-
-/// The thread that runs has come to the place where it is to be left.
-pub fn reached() {
-    score::with(|score| score.has_reached = true);
-    tell();
-}
-
-/// The program has given others a port of its own, for which this proxy stands.
-pub fn gives(port: u64, proxy: Reference) {
-    if let Ok(copy) = OwnedReference::copy_of(proxy, REFERENCE_NOTIFY) {
-        PORTS.lock().insert(port, copy);
-    }
-}
-
-fn tell() {
-    if let Some(desk) = *DESK.lock() {
-        // The port stays as long as this program.
-        let _ = ipc::notify(desk.reference.handle(), 1);
-    }
 }
 
 fn serve(_: usize) {
@@ -156,12 +98,12 @@ struct Course {
     at: usize,
     /// Place for the reference of an announcement.
     slot: OwnedReference,
-    /// When the program began, and the thread that runs.
+    /// Time when the program began, and the thread that runs.
     start: u64,
     since: u64,
-    /// When it was last looked at whether it waits in a loop.
+    /// Time when it was last looked at whether it waits in a loop.
     looked: u64,
-    /// Where it is to be left.
+    /// Place where it is to be left.
     halt: Option<Switch>,
     /// Another thread is about to run.
     is_left: bool,
@@ -412,7 +354,7 @@ impl Course {
         }
     }
 
-    /// What came from outside goes on to the program. The thread that awaits it becomes ready.
+    /// Lets what came from outside go on to the program. The thread that awaits it becomes ready.
     fn goes_on(&mut self, arrival: Arrival) -> Option<()> {
         score::release(arrival);
         while !score::with(|score| score.take_done(arrival)) {
@@ -456,10 +398,7 @@ impl Course {
             match self.next_switch() {
                 Some(Switch::Answered(message)) => self.await_arrival(Arrival::Answer(message))?,
                 Some(Switch::Notified(port, bits)) => {
-                    if let Some(reference) = PORTS.lock().get(&port) {
-                        // Its proxy stays as long as the reference.
-                        let _ = ipc::notify(reference.handle(), bits);
-                    }
+                    cues::notify(port, bits);
                     self.await_arrival(Arrival::Notice(port, bits))?;
                 }
                 Some(Switch::TimedOut(number)) => self.time_out(number as usize)?,

@@ -1,8 +1,9 @@
 //! Places at which the conductor leaves a thread that neither waits nor sends: behind so many
 //! instructions, or where its registers are those of the recording.
 
-use crate::conductor;
+use crate::cues;
 use crate::debugger::Debugger;
+use crate::halt::Halt;
 use crate::inferior::Inferior;
 use crate::library::{self, is_in_library};
 use crate::score;
@@ -13,21 +14,6 @@ use nacre_abi::state::ThreadState;
 use nacre_gdb::ThreadId;
 use nacre_recording::Digest;
 use nacre_sys::Reference;
-
-/// Place at which a thread is to be left.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Halt {
-    /// So many instructions from here.
-    Steps(u64),
-    /// So many instructions from this address on, where the library returns to the program.
-    Behind(u64, u64),
-    /// The first time that it comes to this address with registers and a stack of this digest.
-    /// True: it makes the instruction there.
-    Place(u64, u64, bool),
-    /// Where it is again at an address with registers and a stack of this digest, as in a loop that
-    /// waits, or behind so many instructions.
-    Loop(u64, u64, u32),
-}
 
 /// Number of instructions of a loop that waits.
 const LONGEST_LOOP: u32 = 64;
@@ -61,8 +47,8 @@ impl Debugger {
         is_counted.then_some(())
     }
 
-    /// The place where a thread is that runs in its program: address and digest. It goes on until it
-    /// is there again, if that is soon.
+    /// The place where a thread is that runs in its program: address and digest. It goes on until
+    /// it is there again, if that is soon.
     pub fn place_here(&mut self, thread: Reference) -> Option<(u64, u64)> {
         let inferior = self.inferiors.values_mut().next()?;
         let entry = inferior.threads.find(&inferior.view, thread)?;
@@ -122,69 +108,73 @@ impl Debugger {
 
     /// A thread has an exception. Returns true if it has to do with where it is to be left.
     pub fn is_halt(&mut self, thread: ThreadId, kind: u64, state: &ThreadState) -> bool {
-        if self.tape.is_none() {
-            return false;
-        }
-        let plain = ThreadState { rflags: state.rflags & !TRAP_FLAG, ..*state };
-        let at = ThreadState { rip: state.rip.wrapping_sub(1), ..plain };
-        let is_step = kind == KIND_STEP;
-        let needs_digest = |halt: &Halt| matches!(halt, Halt::Place(..) | Halt::Loop(..));
-        let halt = self.inferiors.get_mut(&thread.process).and_then(|inferior| inferior.threads.get(thread.thread)).and_then(|entry| entry.halt);
-        let digest = halt.filter(needs_digest).map_or(0, |_| self.digest(if is_step { &plain } else { &at }));
-        let Some(inferior) = self.inferiors.get_mut(&thread.process) else { return false };
-        let Some(entry) = inferior.threads.get(thread.thread) else { return false };
-        let stepping = ThreadState { rflags: state.rflags | TRAP_FLAG, ..*state };
-        let (next, go_on) = match entry.halt {
-            _ if entry.mode != Mode::Run => return false,
-            // A call of the library's may take long: it is not counted. The flags that the program
-            // gets back were saved with the one that made it step.
-            Some(Halt::Steps(steps)) if is_step && is_in_library(state.rip) => {
-                let plain = ThreadState { r11: state.r11 & !TRAP_FLAG, ..plain };
-                let address = library::return_address((&inferior.view, &self.copier), &plain);
-                let address = address.filter(|address| inferior.insert(&self.copier, &mut self.pages, *address));
-                let Some(entry) = inferior.threads.get(thread.thread) else { return false };
-                // Without a way to stop behind it, it is not counted any more.
-                entry.halt = None;
-                (address.map(|address| Halt::Behind(address, steps)), plain)
-            }
-            Some(Halt::Steps(steps)) if is_step => (Some(Halt::Steps(steps - 1)).filter(|_| steps > 1), if steps > 1 { stepping } else { plain }),
-            Some(Halt::Behind(address, steps)) if kind == KIND_BREAKPOINT && at.rip == address => {
-                inferior.breakpoints.remove(&mut self.pages, address);
-                (Some(Halt::Steps(steps)), ThreadState { rflags: at.rflags | TRAP_FLAG, ..at })
-            }
-            Some(Halt::Place(address, wanted, _)) if kind == KIND_BREAKPOINT && at.rip == address => {
-                if digest == wanted {
-                    inferior.breakpoints.remove(&mut self.pages, address);
-                    (None, at)
-                } else {
-                    inferior.breakpoints.lift(&self.pages, address, true);
-                    (Some(Halt::Place(address, wanted, true)), ThreadState { rflags: at.rflags | TRAP_FLAG, ..at })
-                }
-            }
-            Some(Halt::Place(address, wanted, true)) if kind == KIND_STEP => {
-                inferior.breakpoints.lift(&self.pages, address, false);
-                (Some(Halt::Place(address, wanted, false)), plain)
-            }
-            Some(Halt::Loop(address, wanted, left)) if is_step => {
-                let is_again = (state.rip, digest) == (address, wanted);
-                score::with(|score| score.is_loop = is_again);
-                let ends = is_again || left == 0;
-                (Some(Halt::Loop(address, wanted, left.saturating_sub(1))).filter(|_| !ends), if ends { plain } else { stepping })
-            }
-            // It was left while it counted.
-            None if kind == KIND_STEP => (None, plain),
-            _ => return false,
-        };
-        let Some(entry) = inferior.threads.get(thread.thread) else { return false };
+        let inferior = self.inferiors.get_mut(&thread.process).filter(|_| self.tape.is_some());
+        let entry = inferior.and_then(|inferior| inferior.threads.get(thread.thread)).filter(|entry| entry.mode == Mode::Run);
+        let Some(halt) = entry.map(|entry| entry.halt) else { return false };
+        let Some((next, go_on)) = self.next_halt(thread, (halt, kind), state) else { return false };
+        let Some(entry) = self.inferiors.get_mut(&thread.process).and_then(|inferior| inferior.threads.get(thread.thread)) else { return false };
         entry.set(&go_on);
-        let is_there = entry.halt.is_some() && next.is_none();
         entry.halt = next;
-        if is_there {
-            conductor::reached();
+        // A call that is not counted is no place to be left at.
+        if halt.is_some() && next.is_none() && !is_in_library(go_on.rip) {
+            cues::reached();
         } else {
             entry.start();
         }
         true
+    }
+
+    /// Returns where a thread with an exception is to be left then, and how it goes on. `None`: the
+    /// exception has nothing to do with that.
+    fn next_halt(&mut self, thread: ThreadId, (halt, kind): (Option<Halt>, u64), state: &ThreadState) -> Option<(Option<Halt>, ThreadState)> {
+        let plain = ThreadState { rflags: state.rflags & !TRAP_FLAG, ..*state };
+        let stepping = ThreadState { rflags: state.rflags | TRAP_FLAG, ..*state };
+        let at = ThreadState { rip: state.rip.wrapping_sub(1), ..plain };
+        let is_step = kind == KIND_STEP;
+        let is_at = |address: u64| kind == KIND_BREAKPOINT && at.rip == address;
+        match halt {
+            Some(Halt::Steps(steps)) if is_step && is_in_library(state.rip) => self.is_called(thread, steps, &plain),
+            Some(Halt::Steps(steps)) if is_step => Some((Some(Halt::Steps(steps - 1)).filter(|_| steps > 1), if steps > 1 { stepping } else { plain })),
+            Some(Halt::Behind(address, steps)) if is_at(address) => {
+                self.inferiors.get_mut(&thread.process)?.breakpoints.remove(&mut self.pages, address);
+                Some((Some(Halt::Steps(steps)), ThreadState { rflags: at.rflags | TRAP_FLAG, ..at }))
+            }
+            Some(Halt::Place(address, wanted, _)) if is_at(address) => {
+                let is_there = self.digest(&at) == wanted;
+                let breakpoints = &mut self.inferiors.get_mut(&thread.process)?.breakpoints;
+                if is_there {
+                    breakpoints.remove(&mut self.pages, address);
+                    return Some((None, at));
+                }
+                breakpoints.lift(&self.pages, address, true);
+                Some((Some(Halt::Place(address, wanted, true)), ThreadState { rflags: at.rflags | TRAP_FLAG, ..at }))
+            }
+            Some(Halt::Place(address, wanted, true)) if is_step => {
+                self.inferiors.get(&thread.process)?.breakpoints.lift(&self.pages, address, false);
+                Some((Some(Halt::Place(address, wanted, false)), plain))
+            }
+            Some(Halt::Loop(address, wanted, left)) if is_step => {
+                let is_again = (state.rip, self.digest(&plain)) == (address, wanted);
+                score::with(|score| score.is_loop = is_again);
+                let goes_on = !is_again && left > 0;
+                Some((goes_on.then(|| Halt::Loop(address, wanted, left - 1)), if goes_on { stepping } else { plain }))
+            }
+            // It was left while it counted.
+            None if is_step => Some((None, plain)),
+            _ => None,
+        }
+    }
+
+    /// A thread that counts its instructions makes a call of the library's, which may take long and
+    /// is not counted. Without a way to stop behind it, the thread counts no more.
+    fn is_called(&mut self, thread: ThreadId, steps: u64, plain: &ThreadState) -> Option<(Option<Halt>, ThreadState)> {
+        let Debugger { inferiors, copier, pages, .. } = self;
+        let inferior = inferiors.get_mut(&thread.process)?;
+        // The flags that the program gets back were saved with the one that made it step.
+        let plain = ThreadState { r11: plain.r11 & !TRAP_FLAG, ..*plain };
+        let address = library::return_address((&inferior.view, copier), &plain);
+        let address = address.filter(|address| inferior.insert(copier, pages, *address));
+        Some((address.map(|address| Halt::Behind(address, steps)), plain))
     }
 }
 

@@ -10,7 +10,7 @@ use nacre_sys::{OwnedReference, Reference, Thread};
 /// Size of the kernel's `syscall` instruction.
 const CALL_SIZE: u64 = 2;
 
-/// What a thread is doing.
+/// State of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// The thread can run, or runs.
@@ -54,7 +54,7 @@ impl Member {
         self.home != 0 && thread.reveal(page, PAGE_SIZE).is_ok_and(|found| found.is_some_and(|found| found.address == self.home))
     }
 
-    /// What it waits for, as the kernel tells. `None`: it has gone.
+    /// Returns what it waits for, as the kernel tells. `None`: it has gone.
     pub fn waiting(&self) -> Option<u64> {
         self.thread().waiting().ok()
     }

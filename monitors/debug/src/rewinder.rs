@@ -1,8 +1,8 @@
 //! Goes back in a replay: begins the program anew, and lets it run to an earlier place.
 
 use crate::breakpoints::Pages;
-use crate::conductor;
 use crate::copier::Copier;
+use crate::cues;
 use crate::debugger::{self, CHANGED, Debugger, State};
 use crate::inferior::Inferior;
 use crate::journey::{Cause, Halt, Journey, Order, Points, Seen};
@@ -271,7 +271,7 @@ impl Debugger {
             inferior.watches.clear(&mut self.pages);
         }
         self.waits = true;
-        conductor::abandon();
+        cues::begin(BTreeSet::new());
         let rewinder = &mut self.rewinder;
         (rewinder.is_rewinding, rewinder.is_wanted, rewinder.end) = (true, true, End::Far);
         (rewinder.awaited, rewinder.is_behind_message, rewinder.is_over) = (None, false, false);

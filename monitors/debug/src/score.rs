@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use nacre_recording::Switch;
 use nacre_sys::lock::{Condition, Guard, Lock};
 
-/// What comes to the program from outside.
+/// Something that comes to the program from outside.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Arrival {
     /// The answer to the message with this number.
@@ -23,15 +23,15 @@ pub struct Score {
     open: Option<Turn>,
     /// Messages whose threads were left, or are to be: their answers wait.
     left: BTreeSet<usize>,
-    /// What is here, and waits.
+    /// Arrivals that wait.
     arrived: Vec<Arrival>,
-    /// What may go on.
+    /// Arrivals that may go on.
     released: BTreeSet<Arrival>,
-    /// What has reached the program.
+    /// Arrivals that have reached the program.
     done: BTreeSet<Arrival>,
     /// The thread that runs has come to the place where it is to be left.
     pub has_reached: bool,
-    /// It is where it was before, and changes nothing until others do.
+    /// True if it is where it was before, and changes nothing until others do.
     pub is_loop: bool,
     /// An exception of the thread that runs was given to another one of the program.
     pub is_handed_on: bool,
@@ -57,7 +57,7 @@ pub fn begin(left: BTreeSet<usize>) {
     RELEASED.broadcast();
 }
 
-/// What has arrived may go on.
+/// Lets what has arrived go on.
 pub fn release(arrival: Arrival) {
     with(|score| score.released.insert(arrival));
     RELEASED.broadcast();
@@ -146,7 +146,7 @@ impl Score {
         Some(self.arrived.remove(at))
     }
 
-    /// What had to wait has reached the program.
+    /// Notes that what had to wait has reached the program.
     pub fn is_done(&mut self, arrival: Arrival) {
         self.done.insert(arrival);
     }

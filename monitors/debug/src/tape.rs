@@ -86,8 +86,8 @@ impl Tape {
         }
     }
 
-    /// Another thread of a program that is recorded runs, or is about to. With the message for whose
-    /// answer the one before was left.
+    /// Notes that another thread of a program that is recorded runs, or is about to. With the
+    /// message for whose answer the one before was left.
     pub fn switches_to(&mut self, switch: Switch, turn: Option<&Turn>) {
         if let Tape::Record(recorder) = self {
             recorder.switches_to(switch, turn);

@@ -2,7 +2,7 @@
 
 use crate::copier::Copier;
 use crate::gates::SystemCall;
-use crate::halts::Halt;
+use crate::halt::Halt;
 use crate::library::{self, is_in_library};
 use crate::signalled::Signalled;
 use crate::view::View;

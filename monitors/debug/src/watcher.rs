@@ -2,6 +2,7 @@
 //! and end.
 
 use crate::conductor;
+use crate::cues;
 use crate::debugger::{self, Debugger};
 use crate::inferior::Inferior;
 use crate::manifest::MANIFEST;
@@ -217,7 +218,7 @@ impl Interposer for Watcher {
             if self.keeps_child() {
                 debugger::with(|state| state.debugger.sends());
             }
-            letter.new_ports().for_each(|(number, port)| conductor::gives(number, port));
+            letter.new_ports().for_each(|(number, port)| cues::gives(number, port));
             // Of its own child's keeper a relay hears otherwise.
             if ![parent::exit::LABEL, parent::keep::LABEL].contains(&letter.label) {
                 asked.turn = self.tape(|tape| tape.asked(letter));
@@ -248,7 +249,7 @@ impl Interposer for Watcher {
 
     #[inline]
     fn arrives(&self, asked: &Asked) {
-        asked.turn.iter().for_each(conductor::arrives);
+        asked.turn.iter().for_each(cues::arrives);
     }
 
     fn returned(&self, asked: &mut Asked, reply: &Received, arrival: Arrival) -> ReferenceRule<u32, Infallible> {
@@ -265,7 +266,7 @@ impl Interposer for Watcher {
     fn answered(&self, _: usize, asked: Asked, returned: &Result<InterposedReply<'_>, Status>) {
         if let Some(turn) = asked.turn {
             self.tape(|tape| tape.answered(&turn, returned));
-            conductor::answered(&turn);
+            cues::answered(&turn);
             if let Some(messages) = self.tape(|tape| tape.replayed()).flatten() {
                 debugger::with(|state| state.debugger.passed(messages));
             }
@@ -285,7 +286,7 @@ impl Interposer for Watcher {
         if self.tape.is_none() || !seen.outward {
             return true;
         }
-        conductor::notified(seen.number, original, bits);
+        cues::notified(seen.number, original, bits);
         false
     }
 

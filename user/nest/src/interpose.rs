@@ -97,8 +97,8 @@ impl<'a, T> InterposedRequest<'a, T> {
         self.crossing.map_or(&[], ReferenceTranslation::names)
     }
 
-    /// Returns the numbers of the proxies that were made for ports of the child's that come here for
-    /// the first time, and references to them.
+    /// Returns the numbers of the proxies that were made for ports of the child's that come here
+    /// for the first time, and references to them.
     pub fn new_ports(&self) -> impl Iterator<Item = (u64, Reference)> {
         self.crossing.into_iter().flat_map(ReferenceTranslation::new_ports)
     }

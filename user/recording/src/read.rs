@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Why a thread is left; a message without its answer follows the others.
+    /// Reads why a thread is left; a message without its answer follows the others.
     fn leave(&mut self, exchanges: &mut Vec<Exchange>) -> Result<Switch, Fault> {
         let at = self.at;
         match self.byte()? {

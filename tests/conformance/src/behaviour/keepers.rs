@@ -151,7 +151,7 @@ pub fn time_hidden() -> Result<(), String> {
 /// Code that makes a call and fails.
 const CALL_AND_FAIL: u64 = 0x0b0f_050f;
 
-/// How the fixture's thread waits.
+/// Returns how the fixture's thread waits.
 fn waits() -> Result<u64, String> {
     Ok(must(Call::ThreadTime, &[THREAD])?.1)
 }
