@@ -398,16 +398,33 @@ impl Course {
             match self.next_switch() {
                 Some(Switch::Answered(message)) => self.await_arrival(Arrival::Answer(message))?,
                 Some(Switch::Notified(port, bits)) => {
-                    cues::notify(port, bits);
+                    if !cues::notify(port, bits) {
+                        self.diverge(&format!("the program has given nobody its port {port}"));
+                    }
                     self.await_arrival(Arrival::Notice(port, bits))?;
                 }
-                Some(Switch::TimedOut(number)) => self.time_out(number as usize)?,
-                Some(Switch::Runs(number)) => return self.await_ready(number as usize),
+                Some(Switch::TimedOut(number)) => {
+                    self.check_thread(number)?;
+                    self.time_out(number as usize)?;
+                }
+                Some(Switch::Runs(number)) => {
+                    self.check_thread(number)?;
+                    return self.await_ready(number as usize);
+                }
                 // The program ended while all waited.
                 None => self.receive(FOREVER)?,
                 Some(other) => self.diverge(&format!("no thread runs, where the recording says that {}", does(other))),
             }
         }
+    }
+
+    /// A thread that the recording has must be there, or the replay is another.
+    fn check_thread(&mut self, number: u64) -> Option<()> {
+        self.drain()?;
+        if self.lineup.place(number as usize) == Place::Gone {
+            self.diverge(&format!("there is no thread {}", number + 1));
+        }
+        Some(())
     }
 
     fn next_switch(&mut self) -> Option<Switch> {

@@ -9,6 +9,9 @@ use nacre_sys::ipc;
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedReference, Reference};
 
+/// Maximum number of the program's ports of which others notify it, as the replay can do.
+const MAX_PORTS: usize = 1024;
+
 /// Reference to the conductor's port, once there is one.
 static BELL: Lock<Option<OwnedReference>> = Lock::new(None);
 /// References by which ports of the program are notified. They stay, so that it does not matter who
@@ -42,7 +45,7 @@ pub fn arrives(turn: &Turn) {
 
 /// An answer is on its way to the program.
 pub fn answered(turn: &Turn) {
-    if score::with(|score| score.was_left(turn.number)) {
+    if score::with(|score| score.passes(turn.number)) {
         score::with(|score| score.is_done(Arrival::Answer(turn.number)));
         tell();
     }
@@ -60,17 +63,18 @@ pub fn notified(port: u64, original: Reference, bits: u64) {
 
 /// The program has given others a port of its own, for which this proxy stands.
 pub fn gives(port: u64, proxy: Reference) {
-    if let Ok(copy) = OwnedReference::copy_of(proxy, REFERENCE_NOTIFY) {
-        PORTS.lock().insert(port, copy);
+    let mut ports = PORTS.lock();
+    if ports.len() < MAX_PORTS
+        && let Ok(copy) = OwnedReference::copy_of(proxy, REFERENCE_NOTIFY)
+    {
+        ports.insert(port, copy);
     }
 }
 
-/// Notifies a port of the program, as others did when it was recorded.
-pub fn notify(port: u64, bits: u64) {
-    if let Some(reference) = PORTS.lock().get(&port) {
-        // Its proxy stays as long as the reference.
-        let _ = ipc::notify(reference.handle(), bits);
-    }
+/// Notifies a port of the program, as others did when it was recorded. Returns false if the program
+/// has given nobody this port.
+pub fn notify(port: u64, bits: u64) -> bool {
+    PORTS.lock().get(&port).is_some_and(|reference| ipc::notify(reference.handle(), bits).is_ok())
 }
 
 /// The thread that runs has come to the place where it is to be left.

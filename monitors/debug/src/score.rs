@@ -156,9 +156,9 @@ impl Score {
         self.done.remove(&arrival)
     }
 
-    /// Returns true if the thread that awaits the answer to a message was left.
-    pub fn was_left(&self, message: usize) -> bool {
-        self.left.contains(&message)
+    /// The answer to a message is on its way. Returns true if its thread was left.
+    pub fn passes(&mut self, message: usize) -> bool {
+        self.left.remove(&message)
     }
 }
 

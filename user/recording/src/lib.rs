@@ -241,6 +241,9 @@ mod tests {
         for size in 0..bytes.len() {
             assert!(read(&bytes[..size]).is_err(), "{size} bytes");
         }
+        // A thread is left behind an instruction at least.
+        let none = [&begin(&start)[..], b"W\x03\0E\0"].concat();
+        assert_eq!(read(&none), Err(Fault::Damaged(none.len() - 4)));
         // An answer that nobody awaits, or that has come.
         for number in [0, 1, 3] {
             let mut twice = bytes[..bytes.len() - 2].to_vec();

@@ -118,7 +118,10 @@ impl<'a> Reader<'a> {
                 exchanges.push(self.sent()?);
                 Ok(Switch::Calls(exchanges.len() - 1))
             }
-            3 => Ok(Switch::Steps(self.number(u64::MAX)?)),
+            3 => match self.number(u64::MAX)? {
+                0 => Err(Fault::Damaged(at)),
+                steps => Ok(Switch::Steps(steps)),
+            },
             4 => Ok(Switch::At(self.number(u64::MAX)?, self.word()?)),
             _ => Err(Fault::Damaged(at)),
         }
