@@ -7,7 +7,7 @@
 
 use crate::cues;
 use crate::debugger;
-use crate::lineup::{Lineup, Place};
+use crate::lineup::{Lineup, Place, is_of_program};
 use crate::manifest::MANIFEST;
 use crate::score::{self, Arrival, Score};
 use crate::tape::Tape;
@@ -277,7 +277,7 @@ impl Course {
                 return self.leave(current, Switch::Waits, None);
             };
             match waiting::kind(waiting) {
-                waiting::LOCK | waiting::RECEIVES | waiting::SLEEPS => {
+                _ if is_of_program(waiting) => {
                     if waiting & waiting::TIMED != 0 && member.limit.is_none() {
                         // One that has gone is looked at again.
                         let _ = member.look(waiting);
@@ -341,6 +341,12 @@ impl Course {
             while let Some((until, number)) = self.lineup.first_deadline()
                 && until <= self.desk.clock.now()
             {
+                let waiting = self.lineup.get(number)?.waiting();
+                if waiting.is_some_and(|waiting| !is_of_program(waiting)) {
+                    // The program has stopped it, to give it a signal as a rule.
+                    self.lineup.set(number, Place::Waits(self.desk.clock.now().saturating_add(PATIENCE)));
+                    continue;
+                }
                 self.desk.tape.lock().switches_to(Switch::TimedOut(number as u64), None);
                 self.time_out(number)?;
             }
@@ -381,6 +387,7 @@ impl Course {
     fn time_out(&mut self, number: usize) -> Option<()> {
         match self.lineup.get(number)?.time_out() {
             Ok(()) => self.await_ready(number).map(drop),
+            Err(_) if self.is_replay => self.diverge(&format!("thread {} does not wait", number + 1)),
             Err(_) => {
                 self.lineup.set(number, Place::Gone);
                 Some(())
@@ -409,13 +416,27 @@ impl Course {
                 }
                 Some(Switch::Runs(number)) => {
                     self.check_thread(number)?;
-                    return self.await_ready(number as usize);
+                    return self.await_woken(number as usize);
                 }
                 // The program ended while all waited.
                 None => self.receive(FOREVER)?,
                 Some(other) => self.diverge(&format!("no thread runs, where the recording says that {}", does(other))),
             }
         }
+    }
+
+    /// Waits until a thread is ready that others have woken; its number.
+    fn await_woken(&mut self, number: usize) -> Option<usize> {
+        let mut looks = 0;
+        while self.lineup.place(number) != Place::Ready {
+            self.receive(AWHILE)?;
+            let waiting = self.lineup.get(number).and_then(|member| member.waiting());
+            looks += u32::from(waiting.is_none_or(is_of_program));
+            if looks > MANY_LOOKS {
+                self.diverge(&format!("thread {} waits, where the recording says that it runs", number + 1));
+            }
+        }
+        Some(number)
     }
 
     /// A thread that the recording has must be there, or the replay is another.

@@ -44,6 +44,11 @@ pub struct Lineup {
     ready: VecDeque<usize>,
 }
 
+/// Returns true if a thread that waits so is woken by another one of the program, or by time.
+pub fn is_of_program(waiting: u64) -> bool {
+    [waiting::LOCK, waiting::RECEIVES, waiting::SLEEPS].contains(&waiting::kind(waiting))
+}
+
 impl Member {
     fn thread(&self) -> Thread {
         Thread::through(self.reference.handle())
@@ -74,7 +79,11 @@ impl Member {
 
     /// Ends its wait, for which the time has passed.
     pub fn time_out(&mut self) -> Result<(), Status> {
-        let is_sleep = waiting::kind(self.thread().waiting()?) == waiting::SLEEPS;
+        let waiting = self.thread().waiting()?;
+        if !is_of_program(waiting) {
+            return Err(Status::new(Code::Busy));
+        }
+        let is_sleep = waiting::kind(waiting) == waiting::SLEEPS;
         let state = self.stopped()?;
         let flags = state.flags & (ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY);
         let status = if is_sleep { Status::OK } else { Status::new(Code::TimedOut) };
