@@ -37,7 +37,7 @@ const LONGEST: u64 = 300_000_000;
 /// Maximum number of instructions that a thread makes before it is left, if they are counted.
 const MAX_STEPS: u64 = 700;
 /// Time that threads may count instructions in any case, in nanoseconds, and the part of all time.
-const LEAST_STEPPED: u64 = 1_000_000_000;
+const LEAST_STEPPED: u64 = 300_000_000;
 const PART_STEPPED: u64 = 10;
 /// Time for which an answer is waited for while others could run. Nanoseconds.
 const PATIENCE: u64 = 300_000;
@@ -82,7 +82,7 @@ fn serve(_: usize) {
     let Ok(mut slot) = OwnedReference::null() else { return };
     loop {
         let is_replay = desk.tape.lock().is_replay();
-        let mut course = Course { desk, is_replay, generation: score::with(|score| score.generation()), lineup: Lineup::default(), at: 0, slot, start: desk.clock.now(), since: 0, looked: 0, halt: None, is_left: true, stepped: 0, random: desk.clock.now() | 1 };
+        let mut course = Course { desk, is_replay, generation: score::with(|score| score.generation()), lineup: Lineup::default(), at: 0, slot, start: desk.clock.now(), since: 0, looked: 0, computes_since: 0, halt: None, is_left: true, stepped: 0, random: desk.clock.now() | 1 };
         course.run();
         slot = course.slot;
     }
@@ -103,6 +103,8 @@ struct Course {
     since: u64,
     /// Time when it was last looked at whether it waits in a loop.
     looked: u64,
+    /// Time since when it computes without waiting.
+    computes_since: u64,
     /// Place where it is to be left.
     halt: Option<Switch>,
     /// Another thread is about to run.
@@ -170,7 +172,7 @@ impl Course {
     /// A thread is about to run.
     fn begins(&mut self, current: usize) {
         (self.since, self.halt) = (self.desk.clock.now(), None);
-        self.looked = self.since;
+        (self.looked, self.computes_since) = (self.since, self.since);
         let halt = if self.is_replay { self.desk.tape.lock().switches().get(self.at).copied() } else { self.some_steps() };
         let Some(reference) = self.lineup.reference(current) else { return };
         let is_set = match halt {
@@ -213,7 +215,7 @@ impl Course {
         debugger::with(|state| state.debugger.goes_on(reference));
         self.lineup.set(current, Place::Ready);
         let halt = self.halt.take().unwrap_or(Switch::Yields);
-        let is_late = || self.desk.clock.now() >= self.since.saturating_add(LONGEST);
+        let is_late = || self.desk.clock.now() >= self.computes_since.saturating_add(LONGEST);
         if !self.is_replay && matches!(halt, Switch::At(..)) && !score::with(|score| score.is_loop) && !is_late() {
             return Some(current);
         }
@@ -230,8 +232,13 @@ impl Course {
             self.lineup.set(current, Place::Gone);
             return self.leave(current, Switch::Waits, None);
         };
+        if ![DonationEnd::TimedOut, DonationEnd::Arrived].contains(&donation.end) {
+            // It does not compute all the time.
+            (self.looked, self.computes_since) = (self.desk.clock.now(), self.desk.clock.now());
+        }
         match donation.end {
-            DonationEnd::Arrived => self.drain()?,
+            // What else has come ends the next donation at once.
+            DonationEnd::Arrived => self.receive(1)?,
             DonationEnd::Busy => self.receive(AWHILE)?,
             DonationEnd::TimedOut => {
                 self.drain()?;
@@ -267,7 +274,7 @@ impl Course {
     fn blocked(&mut self, current: usize) -> Option<usize> {
         let (since, mut looks) = (self.desk.clock.now(), 0);
         loop {
-            self.drain()?;
+            self.check()?;
             if self.lineup.place(current) == Place::Ready {
                 return Some(current);
             }
