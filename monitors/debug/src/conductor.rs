@@ -181,6 +181,9 @@ impl Course {
             _ => None,
         };
         self.halt = halt.filter(|_| is_set.flatten().is_some());
+        if self.is_replay && self.halt.is_none() && let Some(halt @ (Switch::Steps(_) | Switch::At(..))) = halt {
+            self.diverge(&format!("thread {} cannot be stopped where {}", current + 1, does(halt)));
+        }
     }
 
     /// Now and then, a thread is left behind some instructions, so that races show.

@@ -13,4 +13,6 @@ pub enum Halt {
     /// The place where it is again at an address with registers and a stack of this digest, as in a
     /// loop that waits, or behind so many instructions.
     Loop(u64, u64, u32),
+    /// The place is no more: it was left while it made single steps, and one may be on its way.
+    Left,
 }

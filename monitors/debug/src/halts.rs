@@ -88,7 +88,11 @@ impl Debugger {
     pub fn counts_no_more(&mut self, thread: Reference) -> Option<()> {
         let inferior = self.inferiors.values_mut().next()?;
         let entry = inferior.threads.find(&inferior.view, thread)?;
-        if let Some(Halt::Behind(address, _)) = entry.halt.take() {
+        let halt = entry.halt.take();
+        if matches!(halt, Some(Halt::Steps(_) | Halt::Loop(..))) {
+            entry.halt = Some(Halt::Left);
+        }
+        if let Some(Halt::Behind(address, _)) = halt {
             inferior.breakpoints.remove(&mut self.pages, address);
         }
         Some(())
@@ -116,7 +120,7 @@ impl Debugger {
         entry.set(&go_on);
         entry.halt = next;
         // A call that is not counted is no place to be left at.
-        if halt.is_some() && next.is_none() && !is_in_library(go_on.rip) {
+        if halt != Some(Halt::Left) && next.is_none() && !is_in_library(go_on.rip) {
             cues::reached();
         } else {
             entry.start();
@@ -159,8 +163,9 @@ impl Debugger {
                 let goes_on = !is_again && left > 0;
                 Some((goes_on.then(|| Halt::Loop(address, wanted, left - 1)), if goes_on { stepping } else { plain }))
             }
-            // It was left while it counted.
-            None if is_step => Some((None, plain)),
+            Some(Halt::Behind(..)) if is_step => Some((halt, plain)),
+            // Other steps are the program's own.
+            Some(Halt::Left) if is_step => Some((None, plain)),
             _ => None,
         }
     }
