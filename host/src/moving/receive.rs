@@ -1,9 +1,9 @@
 //! The subcommand `receive`: takes an environment that is moved, and goes on with it.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -37,6 +37,9 @@ pub fn receive(tree: &Tree, arguments: &ReceiveArguments) -> Outcome<i32> {
     let folder = Folder::new("receive")?;
     let path = folder.path().join("image");
     let name = arguments.new.name.clone().unwrap_or_else(|| names::made_up("received"));
+    if names::is_there(&name) {
+        return Err(Failure::new(Class::Usage, format!("a machine with the name {name} is running")).remedy("give another --name"));
+    }
     let run = arguments.as_run(&path, &name);
     // What is stale is built before anything stands still.
     let products = builds::ensure_for(tree, &run.guest.command)?;
@@ -48,8 +51,7 @@ pub fn receive(tree: &Tree, arguments: &ReceiveArguments) -> Outcome<i32> {
     let link = wait(&door, &path, arguments.new.machine.memory)?;
     drop(door);
     let (is_over, over) = channel::<()>();
-    let kept = PathBuf::from(format!("{name}.image"));
-    let talk = thread::spawn(move || Talk { link, name, over, image: path, kept }.conclude());
+    let talk = thread::spawn(move || Talk { link, name, over, image: path }.conclude());
     let status = run::run_products(&products, &run);
     drop(is_over);
     let talked = talk.join().map_err(|_| Failure::new(Class::Internal, "what talks to the sender has panicked"))?;
@@ -107,8 +109,6 @@ struct Talk {
     /// Channel that is closed when the machine has ended.
     over: Receiver<()>,
     image: PathBuf,
-    /// Path at which the image is kept if the sender's environment may have ended.
-    kept: PathBuf,
 }
 
 impl Talk {
@@ -120,16 +120,15 @@ impl Talk {
         }
         let gone = |broken: Broken| broken.to_string();
         if let Err(why) = self.link.say(&Message::Ready).and_then(|()| expect(&mut self.link.from, &Message::Go)).map_err(gone) {
-            self.keep()?;
-            let kept = self.kept.display();
+            let kept = self.keep()?;
+            let kept = kept.display();
             return self.give_up(&format!("the sender did not say that its environment has ended ({why}); if it has, `nacre thaw {kept}` goes on with it"));
         }
         match ask(&self.name, (COMMAND_RELEASE, 0, b"0"), None, |_| Ok(())) {
             // One that does not hear it has ended its environment all the same.
             Ok((_, Some(Errno(0)))) => drop(self.link.say(&Message::Running)),
             _ => {
-                self.keep()?;
-                let why = format!("the machine did not go on; the image is {}", self.kept.display());
+                let why = format!("the machine did not go on; the image is {}", self.keep()?.display());
                 let _ = self.link.say(&Message::Refused(why.clone()));
                 return self.give_up(&why);
             }
@@ -161,16 +160,51 @@ impl Talk {
         listed && text.lines().any(|line| line.split('\t').nth(3) == Some(HELD))
     }
 
-    /// Keeps the image, which may be all that is left of the environment.
-    fn keep(&self) -> Outcome<()> {
-        fs::copy(&self.image, &self.kept).context(Class::File, || format!("cannot write {}", self.kept.display()))?;
-        Ok(())
+    /// Keeps the image, which may be all that is left of the environment; its path.
+    fn keep(&self) -> Outcome<PathBuf> {
+        keep(&self.image, &self.name).context(Class::File, || format!("cannot write {}.image", self.name))
     }
 
     /// Ends our machine.
     fn give_up(&self, why: &str) -> Outcome<()> {
-        // It may have ended by itself.
-        let _ = ask(&self.name, (END, 0, b""), None, |_| Ok(()));
+        // It may have ended by itself, and its name may be that of another machine.
+        if self.over.try_recv() == Err(TryRecvError::Empty) {
+            let _ = ask(&self.name, (END, 0, b""), None, |_| Ok(()));
+        }
         Err(Failure::new(Class::Guest, why.to_string()))
+    }
+}
+
+/// Copies an image to `NAME.image`, or to `NAME.2.image` and so on: what is there may be all that
+/// is left of another environment. Returns the path.
+fn keep(image: &Path, name: &str) -> io::Result<PathBuf> {
+    let mut from = File::open(image)?;
+    for number in 1u32.. {
+        let path = PathBuf::from(if number == 1 { format!("{name}.image") } else { format!("{name}.{number}.image") });
+        match File::options().write(true).create_new(true).open(&path) {
+            Ok(mut into) => return io::copy(&mut from, &mut into).and_then(|_| into.sync_all()).map(|()| path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn an_image_that_was_kept_is_not_written_over() {
+        let folder = Folder::new("keep").unwrap();
+        let (image, name) = (folder.path().join("image"), folder.path().join("web"));
+        let name = name.to_str().unwrap();
+        for text in ["one", "two"] {
+            fs::write(&image, text).unwrap();
+            let kept = keep(&image, name).unwrap();
+            assert_eq!(fs::read_to_string(kept).unwrap(), text);
+        }
+        assert_eq!(fs::read_to_string(format!("{name}.image")).unwrap(), "one");
     }
 }
