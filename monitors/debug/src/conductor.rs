@@ -235,10 +235,6 @@ impl Course {
             self.lineup.set(current, Place::Gone);
             return self.leave(current, Switch::Waits, None);
         };
-        if ![DonationEnd::TimedOut, DonationEnd::Arrived].contains(&donation.end) {
-            // It does not compute all the time.
-            (self.looked, self.computes_since) = (self.desk.clock.now(), self.desk.clock.now());
-        }
         match donation.end {
             // What else has come ends the next donation at once.
             DonationEnd::Arrived => self.receive(1)?,
@@ -299,6 +295,8 @@ impl Course {
                     return self.leave(current, Switch::Waits, None);
                 }
                 waiting::SENDS | waiting::AWAITS_REPLY => {
+                    // It does not compute all the time, as one does that stops at each step.
+                    (self.looked, self.computes_since) = (self.desk.clock.now(), self.desk.clock.now());
                     let now = !self.is_replay && self.is_wanted() && self.desk.clock.now() >= since.saturating_add(PATIENCE);
                     if let Some(turn) = score::with(|score| score.leave(now)) {
                         self.lineup.set(current, Place::Calls(turn.number));

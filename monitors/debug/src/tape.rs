@@ -13,12 +13,14 @@ use nacre_sys::{Space, Status};
 
 /// Requests that would bring in what cannot be recorded: their errors, and what the program would
 /// do by them if people are to be told.
-const REFUSED: [(u32, Errno, &str); 5] = [
+const REFUSED: [(u32, Errno, &str); 6] = [
     // The program asks for the time by messages instead.
     (clock::scale::LABEL, Errno::ENOSYS, ""),
     // Who its parent is can be asked by messages.
     (process::parents::LABEL, Errno::EPERM, ""),
     (process::create::LABEL, Errno::EAGAIN, "makes a process"),
+    // Its threads would be another environment's, which nobody conducts.
+    (process::begin::LABEL, Errno::EAGAIN, "becomes another one in a new environment, as one with several threads does"),
     // What shared memory would bring comes by messages instead.
     (channel::share::LABEL, Errno::ENOSYS, ""),
     (file::share::LABEL, Errno::ENOSYS, ""),
