@@ -215,13 +215,20 @@ impl Course {
     /// A thread is where it was to be left. Returns who is next.
     fn has_reached(&mut self, current: usize) -> Option<usize> {
         let reference = self.lineup.reference(current)?;
+        let is_no_loop = !self.is_replay && matches!(self.halt, Some(Switch::At(..))) && !score::with(|score| score.is_loop);
+        if is_no_loop {
+            // It has gone on from where it was looked at.
+            let is_late = self.desk.clock.now() >= self.computes_since.saturating_add(LONGEST);
+            let place = if is_late { debugger::with(|state| state.debugger.stands_at(reference)).flatten() } else { None };
+            self.halt = place.map(|(address, digest)| Switch::At(address, digest));
+        }
         debugger::with(|state| state.debugger.goes_on(reference));
         self.lineup.set(current, Place::Ready);
-        let halt = self.halt.take().unwrap_or(Switch::Yields);
-        let is_late = || self.desk.clock.now() >= self.computes_since.saturating_add(LONGEST);
-        if !self.is_replay && matches!(halt, Switch::At(..)) && !score::with(|score| score.is_loop) && !is_late() {
-            return Some(current);
-        }
+        let halt = match self.halt.take() {
+            Some(halt) => halt,
+            None if is_no_loop => return Some(current),
+            None => Switch::Yields,
+        };
         self.lineup.put_back(current);
         self.leave(current, halt, None)
     }

@@ -8,9 +8,10 @@ use crate::inferior::Inferior;
 use crate::library::{self, is_in_library};
 use crate::score;
 use crate::stops::KIND_STEP;
-use crate::threads::{Mode, TRAP_FLAG};
+use crate::threads::{Entry, Mode, TRAP_FLAG};
 use nacre_abi::fault::KIND_BREAKPOINT;
 use nacre_abi::state::ThreadState;
+use nacre_abi::waiting;
 use nacre_gdb::ThreadId;
 use nacre_recording::Digest;
 use nacre_sys::Reference;
@@ -61,6 +62,7 @@ impl Debugger {
             is_there && inferior.breakpoints.remove(&mut self.pages, state.rip)
         });
         let place = state.filter(|_| can_stop).map(|state| (state.rip, self.digest(&state)));
+        score::with(|score| score.is_loop = false);
         let entry = self.inferiors.values_mut().next()?.threads.get(number)?;
         if let (Some((address, digest)), Some(state)) = (place, state) {
             entry.set(&ThreadState { rflags: state.rflags | TRAP_FLAG, ..state });
@@ -68,6 +70,14 @@ impl Debugger {
         }
         entry.start();
         place
+    }
+
+    /// The place where a thread stands that is stopped in its program, if a replay can stop there.
+    pub fn stands_at(&mut self, thread: Reference) -> Option<(u64, u64)> {
+        let inferior = self.inferiors.values_mut().next()?;
+        let state = inferior.threads.find(&inferior.view, thread)?.state().filter(|state| !is_in_library(state.rip))?;
+        let is_there = inferior.insert(&self.copier, &mut self.pages, state.rip) && inferior.breakpoints.remove(&mut self.pages, state.rip);
+        is_there.then(|| (state.rip, self.digest(&state)))
     }
 
     /// A thread is to be left at a place.
@@ -90,7 +100,7 @@ impl Debugger {
         let entry = inferior.threads.find(&inferior.view, thread)?;
         let halt = entry.halt.take();
         if matches!(halt, Some(Halt::Steps(_) | Halt::Loop(..))) {
-            entry.halt = Some(Halt::Left);
+            entry.halt = if entry.steps_no_more() { None } else { Some(Halt::Left) };
         }
         if let Some(Halt::Behind(address, _)) = halt {
             inferior.breakpoints.remove(&mut self.pages, address);
@@ -100,6 +110,8 @@ impl Debugger {
 
     fn digest(&self, state: &ThreadState) -> u64 {
         let mut digest = Digest::default();
+        // A loop can change what no register shows, as by its messages.
+        digest.add(self.tape.map_or(0, |tape| tape.lock().sent()));
         let ThreadState { rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip, rflags, .. } = *state;
         [rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip, rflags & FLAGS].into_iter().for_each(|word| digest.add(word));
         let mut stack = [0; STACK];
@@ -131,13 +143,16 @@ impl Debugger {
     /// Returns where a thread with an exception is to be left then, and how it goes on. `None`: the
     /// exception has nothing to do with that.
     fn next_halt(&mut self, thread: ThreadId, (halt, kind): (Option<Halt>, u64), state: &ThreadState) -> Option<(Option<Halt>, ThreadState)> {
-        let plain = ThreadState { rflags: state.rflags & !TRAP_FLAG, ..*state };
+        let is_entry = kind == KIND_STEP && is_in_library(state.rip);
+        // The flags that the program gets back from a call were saved with the one of the steps.
+        let r11 = if is_entry { state.r11 & !TRAP_FLAG } else { state.r11 };
+        let plain = ThreadState { rflags: state.rflags & !TRAP_FLAG, r11, ..*state };
         let stepping = ThreadState { rflags: state.rflags | TRAP_FLAG, ..*state };
         let at = ThreadState { rip: state.rip.wrapping_sub(1), ..plain };
         let is_step = kind == KIND_STEP;
         let is_at = |address: u64| kind == KIND_BREAKPOINT && at.rip == address;
         match halt {
-            Some(Halt::Steps(steps)) if is_step && is_in_library(state.rip) => self.is_called(thread, steps, &plain),
+            Some(Halt::Steps(steps)) if is_entry => self.is_called(thread, steps, &plain),
             Some(Halt::Steps(steps)) if is_step => Some((Some(Halt::Steps(steps - 1)).filter(|_| steps > 1), if steps > 1 { stepping } else { plain })),
             Some(Halt::Behind(address, steps)) if is_at(address) => {
                 self.inferiors.get_mut(&thread.process)?.breakpoints.remove(&mut self.pages, address);
@@ -157,6 +172,8 @@ impl Debugger {
                 self.inferiors.get(&thread.process)?.breakpoints.lift(&self.pages, address, false);
                 Some((Some(Halt::Place(address, wanted, false)), plain))
             }
+            // A loop that makes calls is none that waits: it ends behind the call.
+            Some(Halt::Loop(..)) if is_entry => self.is_called(thread, 1, &plain),
             Some(Halt::Loop(address, wanted, left)) if is_step => {
                 let is_again = (state.rip, self.digest(&plain)) == (address, wanted);
                 score::with(|score| score.is_loop = is_again);
@@ -175,11 +192,24 @@ impl Debugger {
     fn is_called(&mut self, thread: ThreadId, steps: u64, plain: &ThreadState) -> Option<(Option<Halt>, ThreadState)> {
         let Debugger { inferiors, copier, pages, .. } = self;
         let inferior = inferiors.get_mut(&thread.process)?;
-        // The flags that the program gets back were saved with the one that made it step.
-        let plain = ThreadState { r11: plain.r11 & !TRAP_FLAG, ..*plain };
-        let address = library::return_address((&inferior.view, copier), &plain);
+        let address = library::return_address((&inferior.view, copier), plain);
         let address = address.filter(|address| inferior.insert(copier, pages, *address));
-        Some((address.map(|address| Halt::Behind(address, steps)), plain))
+        Some((address.map(|address| Halt::Behind(address, steps)), *plain))
+    }
+}
+
+impl Entry {
+    /// Takes the single steps from a thread that could run, and does not. Returns false if it is in
+    /// the library, or somebody has stopped it: a step may be on its way.
+    fn steps_no_more(&self) -> bool {
+        if self.thread().waiting().is_ok_and(|waiting| waiting::kind(waiting) == waiting::RUNS) && self.thread().stop().is_ok() {
+            let state = self.state().filter(|state| state.fault == 0 && !is_in_library(state.rip));
+            let is_set = state.is_some_and(|state| self.set(&ThreadState { rflags: state.rflags & !TRAP_FLAG, ..state }));
+            // One that has gone does not step.
+            let _ = self.thread().start();
+            return is_set;
+        }
+        false
     }
 }
 

@@ -84,6 +84,11 @@ impl Player {
         self.answered as u64
     }
 
+    /// Returns the number of messages that were sent.
+    pub fn sent(&self) -> u64 {
+        self.sent as u64
+    }
+
     /// Course of the program's threads.
     pub fn switches(&self) -> &[Switch] {
         &self.recording.switches

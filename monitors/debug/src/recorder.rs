@@ -45,6 +45,11 @@ impl Recorder {
         Ok(Recorder { file, clock, path, kept, digest: Digest::default(), messages: 0, late: BTreeSet::new(), has_ended: false, random: start.random, told: BTreeSet::new() })
     }
 
+    /// Returns the number of messages so far.
+    pub fn sent(&self) -> u64 {
+        self.messages as u64
+    }
+
     /// A request of the program's is to be sent on.
     pub fn asked(&mut self, letter: &InterposedRequest<'_, u32>) -> Turn {
         self.messages += 1;

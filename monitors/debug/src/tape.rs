@@ -120,6 +120,14 @@ impl Tape {
         }
     }
 
+    /// Returns the number of messages that the program has sent.
+    pub fn sent(&self) -> u64 {
+        match self {
+            Tape::Record(recorder) => recorder.sent(),
+            Tape::Replay(player) => player.sent(),
+        }
+    }
+
     /// The program begins, perhaps anew.
     pub fn begins(&mut self) {
         if let Tape::Replay(player) = self {
