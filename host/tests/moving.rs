@@ -120,7 +120,7 @@ fn numbers_go_on(name: &str, words: &[&str], address: Option<&str>) -> Vec<u64> 
     let (folder, name) = (Folder::new(name), named(name));
     let source = Running::start_words(&name, words);
     let socket = folder.socket();
-    let (target, at, _said) = Running::receive(&folder, address.unwrap_or(&socket), &format!("{name}-there"));
+    let (target, at, mut said) = Running::receive(&folder, address.unwrap_or(&socket), &format!("{name}-there"));
     let moved = nacre().args(["move", "--json", &name, "--to", &at]).output().unwrap();
     assert!(moved.status.success(), "{}", text(&moved.stderr));
     let told = text(&moved.stdout);
@@ -133,8 +133,9 @@ fn numbers_go_on(name: &str, words: &[&str], address: Option<&str>) -> Vec<u64> 
     assert!(output.status.success(), "{}", text(&output.stderr));
     let (status, after) = target.rest();
     // Each line was written once, by one of the two.
-    let all = before + &after;
-    let numbers = all.strip_suffix("end\n").unwrap_or_else(|| panic!("it did not come to its end: {all}"));
+    let (mut complaints, all) = (String::new(), before + &after);
+    said.read_to_string(&mut complaints).unwrap();
+    let numbers = all.strip_suffix("end\n").unwrap_or_else(|| panic!("it did not come to its end: {all}{complaints}"));
     let expected: String = (1..=numbers.lines().count()).map(|number| format!("{number}\n")).collect();
     assert_eq!((status, numbers), (Some(7), &*expected));
     assert!(!std::path::Path::new(&socket).exists());
@@ -199,7 +200,8 @@ while not os.path.exists('/tmp/go'):
 print('end', flush=True)
 os._exit(7)
 ";
-    let sizes = numbers_go_on("writer", &[BELOW, &["python3", "-c", script]].concat(), None);
+    // It needs 44 MiB where it begins.
+    let sizes = numbers_go_on("writer", &["checkpoint", "-m", "72M", "process", "python3", "-c", script], None);
     assert!((2..=6).contains(&sizes.len()), "there is an end of rounds: {sizes:?}");
 }
 

@@ -7,12 +7,14 @@
 
 use crate::cues;
 use crate::debugger;
+use crate::halt::Scheduled;
 use crate::lineup::{Lineup, Place, is_of_program};
 use crate::manifest::MANIFEST;
 use crate::score::{self, Arrival, Score};
 use crate::tape::Tape;
 use crate::turn::Turn;
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_NOTIFY};
@@ -31,28 +33,22 @@ const QUANTUM: u64 = 20_000_000;
 /// Time after which a thread that sends no message is looked at: it may wait in a loop. In
 /// nanoseconds.
 const LONG: u64 = 100_000_000;
-/// Time after which a thread that sends no message is left in any case. A replay takes long to find
-/// the place. Nanoseconds.
-const LONGEST: u64 = 300_000_000;
-/// Maximum number of instructions that a thread makes before it is left, if they are counted.
-const MAX_STEPS: u64 = 700;
-/// Time that threads may count instructions in any case, in nanoseconds, and the part of all time.
-const LEAST_STEPPED: u64 = 300_000_000;
-const PART_STEPPED: u64 = 10;
 /// Time for which an answer is waited for while others could run. Nanoseconds.
 const PATIENCE: u64 = 300_000;
+/// Such a time where all others compute, who would take long. Nanoseconds.
+const LONG_PATIENCE: u64 = 10_000_000;
 /// Time between two looks at what nobody tells of. Nanoseconds.
 const AWHILE: u64 = 100_000;
 /// Looks at a thread before the next one waits for news.
 const MANY_LOOKS: u32 = 100;
 
 /// Parts of the conductor that others need.
-struct Desk {
-    port: OwnedPort,
+pub struct Desk {
+    pub port: OwnedPort,
     /// Reference to the port, for threads that it schedules.
-    reference: OwnedReference,
-    tape: &'static Lock<Tape>,
-    clock: Clock,
+    pub reference: OwnedReference,
+    pub tape: &'static Lock<Tape>,
+    pub clock: Clock,
 }
 
 /// Address of the desk, once there is one.
@@ -70,11 +66,19 @@ pub fn start(tape: &'static Lock<Tape>) -> Result<(), Errno> {
     Ok(())
 }
 
-/// A program begins, perhaps anew, with this thread, which has not been started.
-pub fn begin(first: Thread) -> Result<(), Status> {
+/// A program begins, perhaps anew, with this thread, which has not been started. `word` is that of
+/// its environment.
+pub fn begin(first: Thread, word: u64) -> Result<(), Status> {
     let Some(desk) = *DESK.lock() else { return Ok(()) };
     cues::begin(score::messages(desk.tape.lock().switches()));
-    first.set_scheduler(desk.reference.handle(), 0)
+    first.set_scheduler(desk.reference.handle(), word)
+}
+
+/// A process begins beside others, with this thread, which does not run yet.
+pub fn adopt(first: Thread, word: u64) -> Result<(), Status> {
+    // Its number follows from when it begins, not from when it is announced.
+    score::with(|score| score.adopts(word));
+    DESK.lock().map_or(Ok(()), |desk| first.set_scheduler(desk.reference.handle(), word))
 }
 
 fn serve(_: usize) {
@@ -82,37 +86,44 @@ fn serve(_: usize) {
     let Ok(mut slot) = OwnedReference::null() else { return };
     loop {
         let is_replay = desk.tape.lock().is_replay();
-        let mut course = Course { desk, is_replay, generation: score::with(|score| score.generation()), lineup: Lineup::default(), at: 0, slot, start: desk.clock.now(), since: 0, looked: 0, computes_since: 0, halt: None, is_left: true, stepped: 0, random: desk.clock.now() | 1 };
+        let mut course = Course { desk, is_replay, generation: score::with(|score| score.generation()), lineup: Lineup::default(), at: 0, slot, start: desk.clock.now(), since: 0, looked: 0, computes_since: 0, halt: None, is_left: true, is_put_off: false, pause: None, paused: BTreeSet::new(), stepped: 0, random: desk.clock.now() | 1 };
         course.run();
         slot = course.slot;
     }
 }
 
 /// Course of one run of a program.
-struct Course {
-    desk: &'static Desk,
-    is_replay: bool,
-    generation: u64,
-    lineup: Lineup,
+pub struct Course {
+    pub desk: &'static Desk,
+    pub is_replay: bool,
+    pub generation: u64,
+    pub lineup: Lineup,
     /// Number of switches that were followed.
-    at: usize,
+    pub at: usize,
     /// Place for the reference of an announcement.
-    slot: OwnedReference,
+    pub slot: OwnedReference,
     /// Time when the program began, and the thread that runs.
-    start: u64,
-    since: u64,
+    pub start: u64,
+    pub since: u64,
     /// Time when it was last looked at whether it waits in a loop.
-    looked: u64,
+    pub looked: u64,
     /// Time since when it computes without waiting.
-    computes_since: u64,
+    pub computes_since: u64,
     /// Place where it is to be left.
-    halt: Option<Switch>,
+    pub halt: Option<Switch>,
     /// Another thread is about to run.
-    is_left: bool,
+    pub is_left: bool,
+    /// True if what it computes until then is put off.
+    pub is_put_off: bool,
+    /// Message at which it is left earlier than it was, since nobody sees what it computes behind
+    /// it.
+    pub pause: Option<usize>,
+    /// Such messages whose threads have not run again.
+    pub paused: BTreeSet<usize>,
     /// Time for which threads counted their instructions.
-    stepped: u64,
+    pub stepped: u64,
     /// State of a generator of random numbers.
-    random: u64,
+    pub random: u64,
 }
 
 impl Course {
@@ -124,29 +135,37 @@ impl Course {
             if core::mem::take(&mut self.is_left) {
                 self.begins(current);
             }
-            current = self.turn(current)?;
+            current = match self.halt.take_if(|_| core::mem::take(&mut self.is_put_off)) {
+                Some(halt) => self.put_off(current, halt)?,
+                None => self.turn(current)?,
+            };
         }
     }
 
     /// Returns `None` if another program runs.
-    fn check(&self) -> Option<()> {
-        (score::with(|score| score.generation()) == self.generation).then_some(())
+    pub fn check(&mut self) -> Option<()> {
+        let (generation, adopted, departed) = score::with(|score| (score.generation(), score.take_adopted(), score.take_departed()));
+        (generation == self.generation).then_some(())?;
+        adopted.into_iter().for_each(|word| self.lineup.adopt(word));
+        departed.into_iter().for_each(|word| self.lineup.depart(word));
+        Some(())
     }
 
     /// Takes what has come to the port, or comes within some time. Returns false if nothing has.
     fn takes(&mut self, timeout: u64) -> Option<bool> {
         self.check()?;
         let received = ipc::receive(self.desk.port.handle().address(), Buffers::new(&mut [][..], &[self.slot.handle()]), timeout);
+        // Who is announced may have begun meanwhile.
+        self.check()?;
         if let Ok(received) = &received
             && received.references() == 1
         {
-            if received.ready().is_some() {
-                self.lineup.announced(self.slot.handle());
+            if let Some(word) = received.ready() {
+                self.lineup.announced(Scheduled { word, reference: self.slot.handle() });
             }
             // The slot is for the next one.
             let _ = self.slot.handle().clear();
         }
-        self.check()?;
         Some(received.is_ok())
     }
 
@@ -156,81 +175,17 @@ impl Course {
     }
 
     /// Takes all that has come.
-    fn drain(&mut self) -> Option<()> {
+    pub fn drain(&mut self) -> Option<()> {
         while self.takes(1)? {}
         Some(())
     }
 
     /// Waits until a thread is ready; its number.
     fn await_ready(&mut self, number: usize) -> Option<usize> {
-        while self.lineup.place(number) != Place::Ready {
+        while self.lineup.place(number) != Place::Ready && !self.lineup.has_gone(number) {
             self.receive(FOREVER)?;
         }
         Some(number)
-    }
-
-    /// A thread is about to run.
-    fn begins(&mut self, current: usize) {
-        (self.since, self.halt) = (self.desk.clock.now(), None);
-        (self.looked, self.computes_since) = (self.since, self.since);
-        let halt = if self.is_replay { self.desk.tape.lock().switches().get(self.at).copied() } else { self.some_steps() };
-        let Some(reference) = self.lineup.reference(current) else { return };
-        let is_set = match halt {
-            Some(Switch::Steps(steps)) => debugger::with(|state| state.debugger.counts(reference, steps)),
-            Some(Switch::At(address, digest)) => debugger::with(|state| state.debugger.awaits_place(reference, address, digest)),
-            _ => None,
-        };
-        self.halt = halt.filter(|_| is_set.flatten().is_some());
-        if self.is_replay && self.halt.is_none() && let Some(halt @ (Switch::Steps(_) | Switch::At(..))) = halt {
-            self.diverge(&format!("thread {} cannot be stopped where {}", current + 1, does(halt)));
-        }
-    }
-
-    /// Now and then, a thread is left behind some instructions, so that races show.
-    fn some_steps(&mut self) -> Option<Switch> {
-        let is_cheap = self.stepped <= LEAST_STEPPED || self.stepped < (self.since - self.start) / PART_STEPPED;
-        if !self.lineup.has_ready() || !is_cheap {
-            return None;
-        }
-        for shift in [13, 7, 17] {
-            self.random ^= if shift == 7 { self.random >> shift } else { self.random << shift };
-        }
-        (self.random % 2 == 0).then_some(Switch::Steps(1 + (self.random >> 8) % MAX_STEPS))
-    }
-
-    /// A thread computes for long: it is left where it is, if that is a loop that waits for others.
-    fn looks_for_loop(&mut self, current: usize) -> Option<()> {
-        let reference = self.lineup.reference(current)?;
-        let place = debugger::with(|state| {
-            state.debugger.counts_no_more(reference);
-            state.debugger.place_here(reference)
-        });
-        let place = place.flatten();
-        // Without one, it is looked at again after some time.
-        self.halt = place.map(|(address, digest)| Switch::At(address, digest));
-        self.looked = self.desk.clock.now();
-        Some(())
-    }
-
-    /// A thread is where it was to be left. Returns who is next.
-    fn has_reached(&mut self, current: usize) -> Option<usize> {
-        let reference = self.lineup.reference(current)?;
-        let is_no_loop = !self.is_replay && matches!(self.halt, Some(Switch::At(..))) && !score::with(|score| score.is_loop);
-        if is_no_loop {
-            // It has gone on from where it was looked at.
-            let is_late = self.desk.clock.now() >= self.computes_since.saturating_add(LONGEST);
-            let place = if is_late { debugger::with(|state| state.debugger.stands_at(reference)).flatten() } else { None };
-            self.halt = place.map(|(address, digest)| Switch::At(address, digest));
-        }
-        debugger::with(|state| state.debugger.goes_on(reference));
-        self.lineup.set(current, Place::Ready);
-        let halt = match self.halt.take() {
-            Some(halt) => halt,
-            None if is_no_loop => return Some(current),
-            None => Switch::Yields,
-        };
-        self.lineup.put_back(current);
-        self.leave(current, halt, None)
     }
 
     /// Gives time to a thread. Returns who is next.
@@ -251,7 +206,8 @@ impl Course {
                 if self.is_wanted() {
                     score::with(Score::is_due);
                     // One that counts its instructions takes long for them.
-                    let patience = if self.halt.is_none() { LONG } else { 20 * LONG };
+                    let long = if self.lineup.is_alone(current) { QUANTUM } else { LONG };
+                    let patience = if self.halt.is_none() { long } else { 20 * LONG };
                     if self.desk.clock.now() >= self.looked.saturating_add(patience) {
                         self.looks_for_loop(current)?;
                     }
@@ -285,7 +241,8 @@ impl Course {
                 return Some(current);
             }
             let member = self.lineup.get(current)?;
-            let Some(waiting) = member.waiting() else {
+            let waiting = member.waiting();
+            let Some(waiting) = waiting.filter(|_| member.place != Place::Gone) else {
                 member.place = Place::Gone;
                 return self.leave(current, Switch::Waits, None);
             };
@@ -304,8 +261,12 @@ impl Course {
                 waiting::SENDS | waiting::AWAITS_REPLY => {
                     // It does not compute all the time, as one does that stops at each step.
                     (self.looked, self.computes_since) = (self.desk.clock.now(), self.desk.clock.now());
-                    let now = !self.is_replay && self.is_wanted() && self.desk.clock.now() >= since.saturating_add(PATIENCE);
+                    let patience = if self.lineup.computes() && !score::with(|score| score.has_arrived()) { LONG_PATIENCE } else { PATIENCE };
+                    let now = !self.is_replay && self.is_wanted() && self.desk.clock.now() >= since.saturating_add(patience);
                     if let Some(turn) = score::with(|score| score.leave(now)) {
+                        if self.pause == Some(turn.number) {
+                            return self.pause(current, turn.number);
+                        }
                         self.lineup.set(current, Place::Calls(turn.number));
                         return self.leave(current, Switch::Calls(turn.number), Some(&turn));
                     }
@@ -333,16 +294,19 @@ impl Course {
     }
 
     /// The thread that ran is left. Returns who is next.
-    fn leave(&mut self, current: usize, cause: Switch, turn: Option<&Turn>) -> Option<usize> {
+    pub fn leave(&mut self, current: usize, cause: Switch, turn: Option<&Turn>) -> Option<usize> {
         self.is_left = true;
         if !self.is_replay && (self.halt.take().is_some() || matches!(cause, Switch::Steps(_))) {
             self.stepped += self.desk.clock.now().saturating_sub(self.since);
-            if let Some(reference) = self.lineup.reference(current) {
-                debugger::with(|state| state.debugger.counts_no_more(reference));
+            if let Some(thread) = self.lineup.scheduled(current) {
+                debugger::with(|state| state.debugger.counts_no_more(thread));
             }
         }
         if self.is_replay {
             return self.follow(current, cause);
+        }
+        if let Some(member) = self.lineup.get(current) {
+            member.is_amid = matches!(cause, Switch::Steps(_) | Switch::At(..));
         }
         self.desk.tape.lock().switches_to(cause, turn);
         loop {
@@ -385,8 +349,11 @@ impl Course {
         if let Arrival::Answer(message) = arrival
             && let Some(number) = self.lineup.calling(message)
         {
-            self.lineup.set(number, Place::Blocked);
-            self.await_ready(number)?;
+            self.check()?;
+            if !self.lineup.has_gone(number) {
+                self.lineup.set(number, Place::Blocked);
+                self.await_ready(number)?;
+            }
         }
         self.drain()
     }
@@ -431,6 +398,11 @@ impl Course {
                 }
                 Some(Switch::Runs(number)) => {
                     self.check_thread(number)?;
+                    if let Place::Calls(message) = self.lineup.place(number as usize)
+                        && self.paused.remove(&message)
+                    {
+                        self.await_arrival(Arrival::Answer(message))?;
+                    }
                     return self.await_woken(number as usize);
                 }
                 // The program ended while all waited.
@@ -469,14 +441,14 @@ impl Course {
         switch
     }
 
-    fn diverge(&self, what: &str) -> ! {
+    pub fn diverge(&self, what: &str) -> ! {
         complain(MANIFEST.name, &format!("the replay differs from the recording: {what}"));
         nacre_rt::exit(crate::turn::DIVERGED)
     }
 }
 
 /// A switch as the end of a sentence.
-fn does(switch: Switch) -> String {
+pub fn does(switch: Switch) -> String {
     match switch {
         Switch::Waits => "it waits for another thread".into(),
         Switch::Yields => "it yields".into(),

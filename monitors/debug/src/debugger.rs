@@ -4,9 +4,11 @@
 use crate::breakpoints::Pages;
 use crate::copier::Copier;
 use crate::files::Files;
+use crate::halt::Scheduled;
 use crate::history::History;
 use crate::inferior::{Arrival, Inferior};
 use crate::rewinder::Rewinder;
+use crate::score;
 use crate::signalled::Choice;
 use crate::tape::Tape;
 use alloc::collections::BTreeMap;
@@ -14,10 +16,10 @@ use alloc::vec::Vec;
 use nacre_gdb::{Events, Session, Stop, ThreadId};
 use nacre_nest::host::KILLED;
 use nacre_nest::interpose::stage::write_all;
-use nacre_proto::{Errno, parent};
+use nacre_proto::Errno;
 use nacre_sys::lock::{Condition, Lock};
 use nacre_abi::rights::REFERENCE_ALL;
-use nacre_sys::{OwnedPortSet, OwnedReference, PortSet, Reference};
+use nacre_sys::{OwnedPortSet, OwnedReference, PortSet};
 
 /// Processes, and what is needed to debug them.
 pub struct Debugger {
@@ -140,7 +142,11 @@ impl State {
         let Some(mut inferior) = self.debugger.inferiors.remove(&process) else { return };
         inferior.breakpoints.clear(&mut self.debugger.pages);
         inferior.watches.clear(&mut self.debugger.pages);
+        score::with(|score| score.departs(inferior.word));
         self.debugger.release(inferior.arrival);
+        if let Some(tape) = self.debugger.tape {
+            tape.lock().process_ends(process);
+        }
         if inferior.is_attached {
             self.debugger.stop_all();
             self.tell(if status < 256 { Stop::Exited(process, status as u8) } else { Stop::Killed(process, (status & 0x7f) as u8) });
@@ -198,8 +204,7 @@ impl Debugger {
     /// Ends a process with a status, as if it had done so itself.
     pub fn end(&mut self, process: u32, status: u64) {
         if let Some(inferior) = self.inferiors.get(&process) {
-            // Nobody answers for a process that has ended.
-            let _ = parent::exit(inferior.parent.handle(), status);
+            inferior.exits(status);
             self.ended.push((process, status));
         }
     }
@@ -209,11 +214,19 @@ impl Debugger {
         self.inferiors.values().find(|inferior| inferior.word == word).map(|inferior| inferior.number)
     }
 
+    /// The first thread of the environment with this word, as [`Debugger::thread_of`] has it.
+    pub fn first_of(&mut self, word: u64) -> Option<(u64, u64, OwnedReference)> {
+        let inferior = self.inferiors.get_mut(&self.process_of(word)?)?;
+        let entry = inferior.threads.iter().next()?;
+        let (slot, home) = entry.places();
+        Some((slot, home, OwnedReference::made_by(|place| entry.thread().reference(place, REFERENCE_ALL)).ok()?))
+    }
+
     /// The thread of a recorded program that a reference leads to: its place, its address in our
     /// own space, and a reference with all rights.
-    pub fn thread_of(&mut self, thread: Reference) -> Option<(u64, u64, OwnedReference)> {
-        let inferior = self.inferiors.values_mut().next()?;
-        let entry = inferior.threads.find(&inferior.view, thread)?;
+    pub fn thread_of(&mut self, thread: Scheduled) -> Option<(u64, u64, OwnedReference)> {
+        let inferior = self.inferiors.get_mut(&self.process_of(thread.word)?)?;
+        let entry = inferior.threads.find(&inferior.view, thread.reference)?;
         let (slot, home) = entry.places();
         Some((slot, home, OwnedReference::made_by(|place| entry.thread().reference(place, REFERENCE_ALL)).ok()?))
     }

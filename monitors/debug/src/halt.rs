@@ -1,5 +1,32 @@
 //! Where the conductor leaves a thread that neither waits nor sends.
 
+use nacre_sys::Reference;
+
+/// A thread as its scheduler knows it.
+#[derive(Clone, Copy)]
+pub struct Scheduled {
+    /// Word of its process's environment.
+    pub word: u64,
+    /// Reference to it.
+    pub reference: Reference,
+}
+
+/// Place in a program: the first time that the thread comes to an address with registers and a
+/// stack of a digest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The address.
+    pub address: u64,
+    /// The digest.
+    pub digest: u64,
+    /// True if it makes the instruction there.
+    pub is_lifted: bool,
+    /// Number of visits to the address, and of a step of the course, where nobody sees how far the
+    /// thread has come: behind so many it is left before the place, if it has done all that the
+    /// recording has before that step.
+    pub early: Option<(u32, usize)>,
+}
+
 /// Place at which a thread is to be left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Halt {
@@ -7,9 +34,8 @@ pub enum Halt {
     Steps(u64),
     /// Number of instructions from this address on, where the library returns to the program.
     Behind(u64, u64),
-    /// The first time that it comes to this address with registers and a stack of this digest.
-    /// True: it makes the instruction there.
-    Place(u64, u64, bool),
+    /// A place of the recording.
+    Place(Place),
     /// The place where it is again at an address with registers and a stack of this digest, as in a
     /// loop that waits, or behind so many instructions.
     Loop(u64, u64, u32),

@@ -3,7 +3,7 @@
 
 use crate::cues;
 use crate::debugger::Debugger;
-use crate::halt::Halt;
+use crate::halt::{Halt, Place, Scheduled};
 use crate::inferior::Inferior;
 use crate::library::{self, is_in_library};
 use crate::score;
@@ -14,7 +14,6 @@ use nacre_abi::state::ThreadState;
 use nacre_abi::waiting;
 use nacre_gdb::ThreadId;
 use nacre_recording::Digest;
-use nacre_sys::Reference;
 
 /// Number of instructions of a loop that waits.
 const LONGEST_LOOP: u32 = 64;
@@ -27,9 +26,9 @@ const FLAGS: u64 = 0xcd5;
 
 impl Debugger {
     /// A thread is to be left behind so many instructions.
-    pub fn counts(&mut self, thread: Reference, steps: u64) -> Option<()> {
-        let inferior = self.inferiors.values_mut().next()?;
-        let entry = inferior.threads.find(&inferior.view, thread)?;
+    pub fn counts(&mut self, thread: Scheduled, steps: u64) -> Option<()> {
+        let inferior = self.inferiors.get_mut(&self.process_of(thread.word)?)?;
+        let entry = inferior.threads.find(&inferior.view, thread.reference)?;
         entry.thread().stop().ok()?;
         let (number, state) = (entry.number, entry.state()?);
         let frame = library::frame((&inferior.view, &self.copier), &state);
@@ -50,9 +49,10 @@ impl Debugger {
 
     /// The place where a thread is that runs in its program: address and digest. It goes on until
     /// it is there again, if that is soon.
-    pub fn place_here(&mut self, thread: Reference) -> Option<(u64, u64)> {
-        let inferior = self.inferiors.values_mut().next()?;
-        let entry = inferior.threads.find(&inferior.view, thread)?;
+    pub fn place_here(&mut self, thread: Scheduled) -> Option<(u64, u64)> {
+        let process = self.process_of(thread.word)?;
+        let inferior = self.inferiors.get_mut(&process)?;
+        let entry = inferior.threads.find(&inferior.view, thread.reference)?;
         let number = entry.number;
         entry.thread().stop().ok()?;
         let state = entry.state().filter(|state| state.fault == 0 && !is_in_library(state.rip));
@@ -61,9 +61,9 @@ impl Debugger {
             let is_there = inferior.insert(&self.copier, &mut self.pages, state.rip);
             is_there && inferior.breakpoints.remove(&mut self.pages, state.rip)
         });
-        let place = state.filter(|_| can_stop).map(|state| (state.rip, self.digest(&state)));
+        let place = state.filter(|_| can_stop).map(|state| (state.rip, self.digest(process, &state)));
         score::with(|score| score.is_loop = false);
-        let entry = self.inferiors.values_mut().next()?.threads.get(number)?;
+        let entry = self.inferiors.get_mut(&process)?.threads.get(number)?;
         if let (Some((address, digest)), Some(state)) = (place, state) {
             entry.set(&ThreadState { rflags: state.rflags | TRAP_FLAG, ..state });
             entry.halt = Some(Halt::Loop(address, digest, LONGEST_LOOP));
@@ -73,31 +73,32 @@ impl Debugger {
     }
 
     /// The place where a thread stands that is stopped in its program, if a replay can stop there.
-    pub fn stands_at(&mut self, thread: Reference) -> Option<(u64, u64)> {
-        let inferior = self.inferiors.values_mut().next()?;
-        let state = inferior.threads.find(&inferior.view, thread)?.state().filter(|state| !is_in_library(state.rip))?;
+    pub fn stands_at(&mut self, thread: Scheduled) -> Option<(u64, u64)> {
+        let process = self.process_of(thread.word)?;
+        let inferior = self.inferiors.get_mut(&process)?;
+        let state = inferior.threads.find(&inferior.view, thread.reference)?.state().filter(|state| !is_in_library(state.rip))?;
         let is_there = inferior.insert(&self.copier, &mut self.pages, state.rip) && inferior.breakpoints.remove(&mut self.pages, state.rip);
-        is_there.then(|| (state.rip, self.digest(&state)))
+        is_there.then(|| (state.rip, self.digest(process, &state)))
     }
 
     /// A thread is to be left at a place.
-    pub fn awaits_place(&mut self, thread: Reference, address: u64, digest: u64) -> Option<()> {
-        let inferior = self.inferiors.values_mut().next()?;
-        inferior.threads.find(&inferior.view, thread)?.halt = Some(Halt::Place(address, digest, false));
-        inferior.insert(&self.copier, &mut self.pages, address).then_some(())
+    pub fn awaits_place(&mut self, thread: Scheduled, place: Place) -> Option<()> {
+        let inferior = self.inferiors.get_mut(&self.process_of(thread.word)?)?;
+        inferior.threads.find(&inferior.view, thread.reference)?.halt = Some(Halt::Place(place));
+        inferior.insert(&self.copier, &mut self.pages, place.address).then_some(())
     }
 
     /// A thread that is where it was to be left can go on.
-    pub fn goes_on(&mut self, thread: Reference) -> Option<()> {
-        let inferior = self.inferiors.values_mut().next()?;
-        inferior.threads.find(&inferior.view, thread)?.start();
+    pub fn goes_on(&mut self, thread: Scheduled) -> Option<()> {
+        let inferior = self.inferiors.get_mut(&self.process_of(thread.word)?)?;
+        inferior.threads.find(&inferior.view, thread.reference)?.start();
         Some(())
     }
 
     /// A thread is left before it has made as many instructions as it was to.
-    pub fn counts_no_more(&mut self, thread: Reference) -> Option<()> {
-        let inferior = self.inferiors.values_mut().next()?;
-        let entry = inferior.threads.find(&inferior.view, thread)?;
+    pub fn counts_no_more(&mut self, thread: Scheduled) -> Option<()> {
+        let inferior = self.inferiors.get_mut(&self.process_of(thread.word)?)?;
+        let entry = inferior.threads.find(&inferior.view, thread.reference)?;
         let halt = entry.halt.take();
         if matches!(halt, Some(Halt::Steps(_) | Halt::Loop(..))) {
             entry.halt = if entry.steps_no_more() { None } else { Some(Halt::Left) };
@@ -108,14 +109,14 @@ impl Debugger {
         Some(())
     }
 
-    fn digest(&self, state: &ThreadState) -> u64 {
+    fn digest(&self, process: u32, state: &ThreadState) -> u64 {
         let mut digest = Digest::default();
         // A loop can change what no register shows, as by its messages.
         digest.add(self.tape.map_or(0, |tape| tape.lock().sent()));
         let ThreadState { rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip, rflags, .. } = *state;
         [rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip, rflags & FLAGS].into_iter().for_each(|word| digest.add(word));
         let mut stack = [0; STACK];
-        if let Some(inferior) = self.inferiors.values().next() {
+        if let Some(inferior) = self.inferiors.get(&process) {
             let size = inferior.view.read(&self.copier, rsp.wrapping_sub(RED_ZONE), &mut stack);
             digest.add_bytes(&stack[..size]);
         }
@@ -158,24 +159,26 @@ impl Debugger {
                 self.inferiors.get_mut(&thread.process)?.breakpoints.remove(&mut self.pages, address);
                 Some((Some(Halt::Steps(steps)), ThreadState { rflags: at.rflags | TRAP_FLAG, ..at }))
             }
-            Some(Halt::Place(address, wanted, _)) if is_at(address) => {
-                let is_there = self.digest(&at) == wanted;
+            Some(Halt::Place(place)) if is_at(place.address) => {
+                let is_early = || place.early.is_some_and(|(left, switch)| left == 0 && self.tape.is_some_and(|tape| tape.lock().has_come_to(switch)));
+                let is_there = self.digest(thread.process, &at) == place.digest || is_early();
                 let breakpoints = &mut self.inferiors.get_mut(&thread.process)?.breakpoints;
                 if is_there {
-                    breakpoints.remove(&mut self.pages, address);
+                    breakpoints.remove(&mut self.pages, place.address);
                     return Some((None, at));
                 }
-                breakpoints.lift(&self.pages, address, true);
-                Some((Some(Halt::Place(address, wanted, true)), ThreadState { rflags: at.rflags | TRAP_FLAG, ..at }))
+                breakpoints.lift(&self.pages, place.address, true);
+                let early = place.early.map(|(left, switch)| (left.saturating_sub(1), switch));
+                Some((Some(Halt::Place(Place { is_lifted: true, early, ..place })), ThreadState { rflags: at.rflags | TRAP_FLAG, ..at }))
             }
-            Some(Halt::Place(address, wanted, true)) if is_step => {
-                self.inferiors.get(&thread.process)?.breakpoints.lift(&self.pages, address, false);
-                Some((Some(Halt::Place(address, wanted, false)), plain))
+            Some(Halt::Place(place)) if is_step && place.is_lifted => {
+                self.inferiors.get(&thread.process)?.breakpoints.lift(&self.pages, place.address, false);
+                Some((Some(Halt::Place(Place { is_lifted: false, ..place })), plain))
             }
             // A loop that makes calls is none that waits: it ends behind the call.
             Some(Halt::Loop(..)) if is_entry => self.is_called(thread, 1, &plain),
             Some(Halt::Loop(address, wanted, left)) if is_step => {
-                let is_again = (state.rip, self.digest(&plain)) == (address, wanted);
+                let is_again = (state.rip, self.digest(thread.process, &plain)) == (address, wanted);
                 score::with(|score| score.is_loop = is_again);
                 let goes_on = !is_again && left > 0;
                 Some((goes_on.then(|| Halt::Loop(address, wanted, left - 1)), if goes_on { stepping } else { plain }))

@@ -20,7 +20,7 @@ use nacre_abi::state::ThreadState;
 use nacre_gdb::{Caught, ThreadId};
 use nacre_nest::host::keep_and_watch;
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
-use nacre_proto::Errno;
+use nacre_proto::{Errno, parent};
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Space, Thread};
 
 /// Port that hears of the exceptions that are the program's.
@@ -89,6 +89,8 @@ pub struct Inferior {
     pub shown: Shown,
     /// True if a manager sends the process signals.
     pub is_managed: bool,
+    /// True if nobody manages it but we: it is one that a replay has made.
+    pub is_offspring: bool,
     /// Addresses of gdb's breakpoints.
     pub wanted: BTreeSet<u64>,
     /// Addresses of breakpoints of a way back, and of those that wait for memory.
@@ -139,6 +141,7 @@ impl Inferior {
             caught: Caught::Nothing,
             shown: Shown::default(),
             is_managed: true,
+            is_offspring: false,
             wanted: BTreeSet::new(),
             marks: BTreeSet::new(),
             unplaced: BTreeSet::new(),
@@ -162,6 +165,14 @@ impl Inferior {
     /// The space.
     pub fn space(&self) -> Space {
         Space::through(self.space.handle())
+    }
+
+    /// Tells its manager that it has ended, as it would itself.
+    pub fn exits(&self, status: u64) {
+        if !self.is_offspring {
+            // The manager answers nobody whose process has ended.
+            let _ = parent::exit(self.parent.handle(), status);
+        }
     }
 
     /// Finds the auxiliary vector at the start of the first thread's stack, and in it where the

@@ -1,6 +1,7 @@
 //! Threads of a recorded program as their scheduler knows them.
 
 use crate::debugger;
+use crate::halt::Scheduled;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use nacre_abi::state::ThreadState;
@@ -28,11 +29,17 @@ pub enum Place {
 /// A thread.
 pub struct Member {
     reference: OwnedReference,
+    /// Word of its process's environment.
+    word: u64,
     /// Number that the debugger's list of threads knows it by.
     slot: u64,
     /// Address of the object in our own space.
     home: u64,
     pub place: Place,
+    /// True if others have made it: it lies nowhere in our own space.
+    is_adopted: bool,
+    /// True if it was left in the middle of what it computes.
+    pub is_amid: bool,
     /// Nanoseconds that the wait takes at most which it is about to make again.
     pub limit: Option<u64>,
 }
@@ -54,6 +61,11 @@ impl Member {
         Thread::through(self.reference.handle())
     }
 
+    /// Returns true if the thread is no more.
+    fn is_lost(&self) -> bool {
+        self.reference.is_null().unwrap_or(true)
+    }
+
     fn is(&self, thread: Reference) -> bool {
         let page = self.home & !(PAGE_SIZE - 1);
         self.home != 0 && thread.reveal(page, PAGE_SIZE).is_ok_and(|found| found.is_some_and(|found| found.address == self.home))
@@ -62,6 +74,12 @@ impl Member {
     /// Returns what it waits for, as the kernel tells. `None`: it has gone.
     pub fn waiting(&self) -> Option<u64> {
         self.thread().waiting().ok()
+    }
+
+    /// Returns true if it is one that others have made, which could not run and can by now. To look
+    /// for it takes long.
+    fn has_woken(&self) -> bool {
+        self.is_adopted && self.place != Place::Ready && self.waiting().is_some_and(|waiting| waiting::kind(waiting) == waiting::RUNS)
     }
 
     /// The state of the thread, which is stopped, in its wait.
@@ -105,14 +123,42 @@ impl Lineup {
         self.members.get(number).map_or(Place::Gone, |member| member.place)
     }
 
+    /// Returns true if the thread with a number was there and is no more.
+    pub fn has_gone(&self, number: usize) -> bool {
+        self.members.get(number).is_some_and(|member| member.place == Place::Gone)
+    }
+
     /// The thread with a number, for the kernel.
     pub fn thread(&self, number: usize) -> Option<Thread> {
         self.members.get(number).map(Member::thread)
     }
 
-    /// A reference to the thread with a number.
-    pub fn reference(&self, number: usize) -> Option<Reference> {
-        self.members.get(number).map(|member| member.reference.handle())
+    /// Returns true if no other thread of its environment could run.
+    pub fn is_alone(&self, number: usize) -> bool {
+        self.ready.iter().all(|other| *other == number || self.are_strangers(*other, number))
+    }
+
+    /// Returns true if only threads could run that were left in the middle of what they compute.
+    pub fn computes(&self) -> bool {
+        self.ready.iter().all(|number| self.members.get(*number).is_some_and(|member| member.is_amid))
+    }
+
+    /// Returns true if both threads are known, and live in different environments.
+    pub fn are_strangers(&self, one: usize, other: usize) -> bool {
+        let word = |number: usize| self.members.get(number).map(|member| member.word);
+        word(one).is_some_and(|one| word(other).is_some_and(|other| one != other))
+    }
+
+    /// The thread with a number, for the debugger.
+    pub fn scheduled(&self, number: usize) -> Option<Scheduled> {
+        self.members.get(number).map(|member| Scheduled { word: member.word, reference: member.reference.handle() })
+    }
+
+    /// An environment is no more: its threads run no more.
+    pub fn depart(&mut self, word: u64) {
+        let Lineup { members, ready } = self;
+        members.iter_mut().filter(|member| member.word == word).for_each(|member| member.place = Place::Gone);
+        ready.retain(|number| members.get(*number).is_some_and(|member| member.word != word));
     }
 
     /// Sets what a thread is doing.
@@ -122,8 +168,15 @@ impl Lineup {
         }
     }
 
+    /// The first thread of an environment gets a number.
+    pub fn adopt(&mut self, word: u64) {
+        if let Some((slot, home, reference)) = debugger::with(|state| state.debugger.first_of(word)).flatten() {
+            self.members.push(Member { reference, word, slot, home, place: Place::Blocked, is_adopted: true, is_amid: false, limit: None });
+        }
+    }
+
     /// A thread is ready, as the kernel says.
-    pub fn announced(&mut self, thread: Reference) {
+    pub fn announced(&mut self, thread: Scheduled) {
         let Some(number) = self.number(thread) else { return };
         if self.place(number) != Place::Ready {
             self.set(number, Place::Ready);
@@ -132,15 +185,27 @@ impl Lineup {
     }
 
     /// Number of a thread, which is new or known.
-    fn number(&mut self, thread: Reference) -> Option<usize> {
-        if let Some(number) = self.members.iter().position(|member| member.is(thread)) {
+    fn number(&mut self, thread: Scheduled) -> Option<usize> {
+        let lives = |member: &Member| member.place != Place::Gone;
+        if let Some(number) = self.members.iter().position(|member| lives(member) && member.is(thread.reference))
+            && !self.members[number].is_lost()
+        {
+            return Some(number);
+        }
+        if let Some(number) = self.members.iter().position(|member| lives(member) && member.word == thread.word && member.has_woken()) {
             return Some(number);
         }
         let (slot, home, reference) = debugger::with(|state| state.debugger.thread_of(thread)).flatten()?;
-        if let Some(number) = self.members.iter().position(|member| member.slot == slot) {
+        let is_there = |member: &Member| lives(member) && (member.word, member.slot) == (thread.word, slot);
+        if let Some(number) = self.members.iter().position(is_there) {
+            let member = &mut self.members[number];
+            if member.is_lost() {
+                // Another thread is where it was.
+                (member.reference, member.home) = (reference, home);
+            }
             return Some(number);
         }
-        self.members.push(Member { reference, slot, home, place: Place::Blocked, limit: None });
+        self.members.push(Member { reference, word: thread.word, slot, home, place: Place::Blocked, is_adopted: false, is_amid: false, limit: None });
         Some(self.members.len() - 1)
     }
 

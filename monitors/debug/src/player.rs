@@ -2,6 +2,7 @@
 //! did. Messages that bring memory are sent on. All others reach nobody, but output is shown.
 
 use crate::manifest::MANIFEST;
+use crate::offspring::Offspring;
 use crate::turn::{self, DIVERGED, Turn};
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -15,8 +16,8 @@ use nacre_nest::command::{complain, lossy};
 use nacre_nest::interpose::stage::write_all;
 use nacre_nest::interpose::{InterposedRequest, Substitute};
 use nacre_proto::flags::{O_CREAT, O_RDONLY, O_TRUNC, OWN_POSITION};
-use nacre_proto::{Errno, directory, file, parent};
-use nacre_recording::{Answer, Digest, Given, MAX_SIZE, Recording, Switch};
+use nacre_proto::{Errno, directory, file, parent, process};
+use nacre_recording::{Answer, Before, Digest, Given, MAX_SIZE, Recording, Switch};
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference};
 
 /// A recording that a program runs by.
@@ -36,6 +37,7 @@ pub struct Player {
     /// Stands for all ports of which nothing is asked; nobody receives there.
     _nobody: OwnedPort,
     nobody: OwnedReference,
+    offspring: Offspring,
     /// Our own streams for output, by the numbers of the program's.
     streams: BTreeMap<u64, OwnedReference>,
 }
@@ -69,7 +71,7 @@ impl Player {
         let real = recording.real(turn::is_about_memory);
         let port = OwnedPort::new(0, PortSet::NONE).map_err(|status| format!("cannot make a port: {status:?}"))?;
         let nobody = port.new_reference(REFERENCE_USE | REFERENCE_NOTIFY).map_err(|status| format!("cannot make a reference: {status:?}"))?;
-        Ok(Player { recording, real, sent: 0, answered: 0, shown: 0, looks: 0, digest: Digest::default(), has_ended: false, _nobody: port, nobody, streams: BTreeMap::new() })
+        Ok(Player { recording, real, sent: 0, answered: 0, shown: 0, looks: 0, digest: Digest::default(), has_ended: false, _nobody: port, nobody, offspring: Offspring::default(), streams: BTreeMap::new() })
     }
 
     /// The program begins, perhaps anew.
@@ -77,6 +79,18 @@ impl Player {
         (self.sent, self.answered, self.looks, self.has_ended) = (0, 0, 0, false);
         self.digest = Digest::default();
         self.streams.clear();
+        self.offspring.clear();
+    }
+
+    /// A process has ended.
+    pub fn process_ends(&mut self, process: u32) {
+        self.offspring.ends(process);
+    }
+
+    /// Returns the processes that have ended by the signal that a message has sent.
+    pub fn losses(&self, turn: &Turn) -> Vec<u32> {
+        let losses = self.recording.losses.iter().filter(|loss| loss.message == turn.number);
+        losses.map(|loss| loss.process as u32).collect()
     }
 
     /// Returns the number of messages that have been answered.
@@ -92,6 +106,21 @@ impl Player {
     /// Course of the program's threads.
     pub fn switches(&self) -> &[Switch] {
         &self.recording.switches
+    }
+
+    /// Returns true if all messages were sent, and all looks taken, that the recording has before
+    /// a step of the threads' course.
+    pub fn has_come_to(&self, switch: usize) -> bool {
+        let now = Before { messages: self.sent, looks: self.looks };
+        self.recording.before.get(switch).is_some_and(|before| *before == now)
+    }
+
+    /// Returns the last message before a step of the threads' course, if it is still to come, and
+    /// no look at the counter lies between both.
+    pub fn last_before(&self, switch: usize) -> Option<usize> {
+        let before = self.recording.before.get(switch)?;
+        let is_still = self.sent < before.messages && self.recording.times.iter().all(|look| look.after != before.messages);
+        is_still.then(|| before.messages - 1)
     }
 
     /// Words of the command.
@@ -117,12 +146,17 @@ impl Player {
         if self.recording.times.get(self.looks).is_some_and(|look| look.after <= number) {
             diverge(&format!("before message {}, it read the processor's counter once more", number + 1));
         }
+        self.may_be_killed(number, turn.label);
         let Some(exchange) = self.recording.exchanges.get(number) else {
             diverge(&format!("after its {number} messages comes {}", turn::name(turn.label)));
         };
         if (exchange.port, exchange.label, exchange.digest) != (turn.port, turn.label, turn.digest) {
             let (was, is) = (turn::name(exchange.label), turn::name(turn.label));
             diverge(&format!("message {} was {was} to port {}, and is {is} to port {}, or carries something else", number + 1, exchange.port, turn.port));
+        }
+        if let Some(answer) = self.manage(number, letter) {
+            letter.answer = Some(answer);
+            return turn;
         }
         if self.real[number] {
             if turn.label == directory::open::LABEL {
@@ -139,6 +173,17 @@ impl Player {
             write_all(stream.handle(), &letter.bytes());
         }
         turn
+    }
+
+    /// The program ended by a signal that one of its processes has sent: it sends nothing more.
+    fn may_be_killed(&self, number: usize, label: u32) {
+        let kills = |label: u32| label == process::kill::LABEL;
+        let Recording { exchanges, status, .. } = &self.recording;
+        let is_behind = number >= exchanges.len() && (kills(label) || exchanges.last().is_some_and(|last| kills(last.label)));
+        let is_unanswered = number + 1 == exchanges.len() && kills(label) && exchanges[number].answer == Answer::Never;
+        if *status > 255 && (is_behind || is_unanswered) {
+            nacre_rt::exit::exit_by_signal(status & 0x7f);
+        }
     }
 
     /// The program reads the processor's counter.
@@ -159,6 +204,28 @@ impl Player {
                 Substitute { label: *label, words: *words, bytes: bytes.clone(), references: nobody }
             }
         }
+    }
+
+    /// Does for a process what its manager did, and returns the answer; `None`: others answer.
+    fn manage(&mut self, number: usize, letter: &InterposedRequest<'_, u32>) -> Option<Substitute> {
+        let is_done = matches!(&self.recording.exchanges[number].answer, Answer::Given { label: 0, .. });
+        let process = letter.seen.tag;
+        let made = match letter.label {
+            process::create::LABEL if is_done => self.offspring.port(),
+            process::prepare::LABEL if is_done => self.offspring.prepare(process, letter.words[0]),
+            process::begin::LABEL => {
+                let answer = self.substitute(number);
+                let is_refused = matches!(&self.recording.exchanges[number].answer, Answer::Given { label: 1.., .. });
+                if !is_refused {
+                    self.offspring.begins(process);
+                }
+                // Who has become another program hears no answer.
+                return Some(Substitute { label: if is_refused { answer.label } else { 0 }, ..answer });
+            }
+            _ => return None,
+        };
+        let reference = made.unwrap_or_else(|errno| diverge(&format!("a process that it makes cannot be: {errno}")));
+        Some(Substitute { references: vec![reference], ..self.substitute(number) })
     }
 
     /// A request has been answered.

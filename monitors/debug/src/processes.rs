@@ -2,7 +2,9 @@
 
 use crate::debugger::Debugger;
 use crate::inferior::{Arrival, Inferior};
+use crate::score;
 use crate::signalled::Shown;
+use alloc::vec::Vec;
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_gdb::ThreadId;
 use nacre_proto::Errno;
@@ -34,6 +36,11 @@ impl Parked {
     pub fn leave_to(self, schedule: impl FnOnce(Thread) -> Result<(), Status>) -> Result<(), Status> {
         schedule(Thread::through(self.thread.handle()))
     }
+
+    /// Starts it, where no manager does that.
+    pub fn start(&self) -> Result<(), Status> {
+        Thread::through(self.thread.handle()).start()
+    }
 }
 
 /// A process that its maker asks the manager to begin.
@@ -48,6 +55,8 @@ pub struct Beginning<'a> {
     pub child: &'a [Reference],
     /// Flags of the request.
     pub flags: u64,
+    /// True if it begins in a replay, where nobody manages it but we.
+    pub is_offspring: bool,
 }
 
 impl Debugger {
@@ -60,8 +69,11 @@ impl Debugger {
             true => self.becomes(beginning, child),
             false => self.is_forked(beginning, child),
         };
-        let inferior = made.ok()??;
-        let is_stopped = inferior.is_attached || inferior.first_stop.is_some() || inferior.is_leaving;
+        let mut inferior = made.ok()??;
+        if beginning.is_offspring {
+            (inferior.is_offspring, inferior.is_managed) = (true, false);
+        }
+        let is_stopped = self.is_kept(&inferior);
         let parked = if is_stopped { Parked::new(child.1).ok() } else { None };
         self.beginning.insert(beginning.number, inferior);
         parked
@@ -78,11 +90,38 @@ impl Debugger {
             self.release(inferior.arrival);
             return;
         }
-        if inferior.is_attached || inferior.first_stop.is_some() || inferior.is_leaving {
+        if self.is_kept(&inferior) {
             // What cannot be kept runs undebugged.
             let _ = inferior.take_over();
         }
-        self.inferiors.insert(number, inferior);
+        if let Some(old) = self.inferiors.insert(number, inferior) {
+            score::with(|score| score.departs(old.word));
+        }
+    }
+
+    /// Returns true if exceptions of a process come to us.
+    fn is_kept(&self, inferior: &Inferior) -> bool {
+        self.tape.is_some() || inferior.is_attached || inferior.first_stop.is_some() || inferior.is_leaving
+    }
+
+    /// Word of the environment that a process lives in.
+    pub fn word_of(&self, number: u32) -> Option<u64> {
+        self.inferiors.get(&number).map(|inferior| inferior.word)
+    }
+
+    /// The first process begins: those that others have made before are no more.
+    pub fn forget_others(&mut self, first: u32) {
+        let Debugger { inferiors, pages, .. } = self;
+        inferiors.iter_mut().filter(|(number, _)| **number != first).for_each(|(_, inferior)| {
+            inferior.breakpoints.clear(pages);
+            inferior.watches.clear(pages);
+        });
+        inferiors.retain(|number, _| *number == first);
+    }
+
+    /// Returns the numbers of processes that are no more, though nobody has said so.
+    pub fn lost(&self) -> Vec<u32> {
+        self.inferiors.values().filter(|inferior| inferior.space().get_state().is_err()).map(|inferior| inferior.number).collect()
     }
 
     /// Lets the process go on whose child does not arrive.
@@ -109,10 +148,14 @@ impl Debugger {
     }
 
     fn is_forked(&mut self, beginning: &Beginning<'_>, child: (Space, Thread)) -> Result<Option<Inferior>, Errno> {
-        let set = self.set();
+        let (set, is_taped) = (self.set(), self.tape.is_some());
         let Debugger { inferiors, copier, pages, events, .. } = self;
         let maker = beginning.maker.and_then(|maker| inferiors.get_mut(&maker)).filter(|maker| maker.is_attached && events.forks);
-        let Some(maker) = maker else { return Ok(None) };
+        let Some(maker) = maker else {
+            let mut made = is_taped.then(|| Inferior::new(beginning.number, child, beginning.port, (set, copier))).transpose()?;
+            made.iter_mut().for_each(|made| made.first_stop = None);
+            return Ok(made);
+        };
         let mut inferior = Inferior::new(beginning.number, child, beginning.port, (set, copier))?;
         let first = inferior.first_stop.take();
         if beginning.flags & BEGIN_PROGRAM == 0 {
@@ -123,7 +166,7 @@ impl Debugger {
             inferior.first_stop = first.filter(|first| inferior.insert(copier, pages, *first));
         }
         if inferior.first_stop.is_none() && !inferior.is_leaving {
-            return Ok(None);
+            return Ok(Some(inferior).filter(|_| is_taped));
         }
         maker.threads.stop(&maker.view);
         maker.threads.number((&maker.view, copier));

@@ -13,7 +13,7 @@ use nacre_nest::command::{FAILED, complain, create};
 use nacre_nest::interpose::InterposedRequest;
 use nacre_proto::file;
 use nacre_proto::flags::OWN_POSITION;
-use nacre_recording::{Answer, Digest, Start, Switch};
+use nacre_recording::{Answer, Digest, Loss, Start, Switch};
 use nacre_sys::OwnedReference;
 
 /// Bytes that are kept before they are written, and that one message carries.
@@ -86,6 +86,13 @@ impl Recorder {
         let exchange = turn.map(|turn| turn::exchange(turn, Answer::Never));
         nacre_recording::switch(switch, exchange.as_ref(), &mut self.kept);
         self.write_much();
+    }
+
+    /// A signal that a message has sent ended a process.
+    pub fn lost(&mut self, turn: &Turn, process: u32) {
+        if !self.has_ended {
+            nacre_recording::loss(Loss { message: turn.number, process: process.into() }, &mut self.kept);
+        }
     }
 
     /// The program reads the processor's counter: it counts nanoseconds.

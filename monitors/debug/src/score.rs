@@ -4,6 +4,7 @@
 use crate::turn::Turn;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use nacre_proto::process;
 use nacre_recording::Switch;
 use nacre_sys::lock::{Condition, Guard, Lock};
 
@@ -37,6 +38,9 @@ pub struct Score {
     pub is_handed_on: bool,
     /// The thread that runs is to be left at its next message.
     is_due: bool,
+    /// Words of environments that have begun beside others, and of those that are no more.
+    adopted: Vec<u64>,
+    departed: Vec<u64>,
     /// Number of the program that runs: others came before it.
     generation: u64,
 }
@@ -124,7 +128,8 @@ impl Score {
     /// Message at which the thread that runs is left, if it is. With `now`, it is from now on.
     pub fn leave(&mut self, now: bool) -> Option<Turn> {
         let open = self.open.take()?;
-        if now {
+        // What a signal ends has ended before others run.
+        if now && open.label != process::kill::LABEL {
             self.left.insert(open.number);
         }
         if self.left.contains(&open.number) {
@@ -133,6 +138,31 @@ impl Score {
         }
         self.open = Some(open);
         None
+    }
+
+    /// An environment with this word has begun.
+    pub fn adopts(&mut self, word: u64) {
+        self.adopted.push(word);
+    }
+
+    /// Takes the words of environments that have begun.
+    pub fn take_adopted(&mut self) -> Vec<u64> {
+        core::mem::take(&mut self.adopted)
+    }
+
+    /// The environment with this word is no more.
+    pub fn departs(&mut self, word: u64) {
+        self.departed.push(word);
+    }
+
+    /// Takes the words of environments that are no more.
+    pub fn take_departed(&mut self) -> Vec<u64> {
+        core::mem::take(&mut self.departed)
+    }
+
+    /// The answer to a message that is still to come will wait.
+    pub fn pauses(&mut self, message: usize) {
+        self.left.insert(message);
     }
 
     /// Returns true if something waits.

@@ -48,7 +48,8 @@ fn lost(word: u64) {
         let process = state.debugger.process_of(word)?;
         // It lives on elsewhere.
         let inferior = state.debugger.inferiors.get(&process).filter(|inferior| !inferior.is_replaced)?;
-        let parent = OwnedReference::copy_of(inferior.parent.handle(), nacre_abi::rights::REFERENCE_USE).ok();
+        let is_managed = !inferior.is_offspring;
+        let parent = is_managed.then(|| OwnedReference::copy_of(inferior.parent.handle(), nacre_abi::rights::REFERENCE_USE).ok()).flatten();
         state.ended(process, KILLED);
         parent
     });
@@ -278,8 +279,7 @@ impl Inferior {
             entry.start();
             return None;
         }
-        // The manager answers nobody whose process has ended.
-        let _ = parent::exit(self.parent.handle(), exception.exit_status());
+        self.exits(exception.exit_status());
         Some(exception.exit_status())
     }
 

@@ -4,6 +4,7 @@
 use crate::player::Player;
 use crate::recorder::Recorder;
 use crate::turn::{Turn, answer};
+use alloc::vec::Vec;
 use nacre_abi::state::SpaceState;
 use nacre_nest::interpose::{InterposedReply, InterposedRequest};
 use nacre_proto::{Errno, channel, clock, file, process};
@@ -13,14 +14,11 @@ use nacre_sys::{Space, Status};
 
 /// Requests that would bring in what cannot be recorded: their errors, and what the program would
 /// do by them if people are to be told.
-const REFUSED: [(u32, Errno, &str); 6] = [
+const REFUSED: [(u32, Errno, &str); 4] = [
     // The program asks for the time by messages instead.
     (clock::scale::LABEL, Errno::ENOSYS, ""),
     // Who its parent is can be asked by messages.
     (process::parents::LABEL, Errno::EPERM, ""),
-    (process::create::LABEL, Errno::EAGAIN, "makes a process"),
-    // Its threads would be another environment's, which nobody conducts.
-    (process::begin::LABEL, Errno::EAGAIN, "becomes another one in a new environment, as one with several threads does"),
     // What shared memory would bring comes by messages instead.
     (channel::share::LABEL, Errno::ENOSYS, ""),
     (file::share::LABEL, Errno::ENOSYS, ""),
@@ -104,6 +102,24 @@ impl Tape {
         }
     }
 
+    /// Returns true if a replay has sent all messages that come before a step of its threads'
+    /// course, and has looked at the counter as often.
+    pub fn has_come_to(&self, switch: usize) -> bool {
+        match self {
+            Tape::Record(_) => false,
+            Tape::Replay(player) => player.has_come_to(switch),
+        }
+    }
+
+    /// Returns the last message of a replay before a step of its threads' course, if it is still to
+    /// come, and no look at the counter lies between both.
+    pub fn last_before(&self, switch: usize) -> Option<usize> {
+        match self {
+            Tape::Record(_) => None,
+            Tape::Replay(player) => player.last_before(switch),
+        }
+    }
+
     /// Notes that the program has ended with this status.
     pub fn ended(&mut self, status: u64) {
         match self {
@@ -132,6 +148,28 @@ impl Tape {
     pub fn begins(&mut self) {
         if let Tape::Replay(player) = self {
             player.begins();
+        }
+    }
+
+    /// Notes that the signal which a message has sent ended a process.
+    pub fn lost(&mut self, turn: &Turn, process: u32) {
+        if let Tape::Record(recorder) = self {
+            recorder.lost(turn, process);
+        }
+    }
+
+    /// Returns the processes of a replay that end by the signal which a message has sent.
+    pub fn losses(&self, turn: &Turn) -> Vec<u32> {
+        match self {
+            Tape::Record(_) => Vec::new(),
+            Tape::Replay(player) => player.losses(turn),
+        }
+    }
+
+    /// A process has ended.
+    pub fn process_ends(&mut self, process: u32) {
+        if let Tape::Replay(player) = self {
+            player.process_ends(process);
         }
     }
 

@@ -90,7 +90,8 @@ impl Entry {
     /// thousands of times as long.
     fn is_target(&self, thread: Reference) -> bool {
         let page = self.home & !(PAGE_SIZE - 1);
-        self.home != 0 && thread.reveal(page, PAGE_SIZE).is_ok_and(|found| found.is_some_and(|found| found.address == self.home))
+        let is_home = self.home != 0 && thread.reveal(page, PAGE_SIZE).is_ok_and(|found| found.is_some_and(|found| found.address == self.home));
+        is_home || self.slot == 0 && has_same_time(self.thread(), thread)
     }
 
     /// Addresses of the object in our own space, as it was found and as it is known.
@@ -123,6 +124,15 @@ impl Entry {
             self.is_ours = self.thread().stop().is_ok();
         }
     }
+}
+
+/// Returns true if a reference leads to a thread: both have had the same nanoseconds of processors,
+/// which is unlikely for two. The first thread of a process that others have made lies nowhere in
+/// our own space.
+pub fn has_same_time(thread: Thread, other: Reference) -> bool {
+    let time = |thread: Thread| thread.time().unwrap_or(0);
+    let own = time(thread);
+    own != 0 && own == time(Thread::through(other))
 }
 
 /// The threads of a process.

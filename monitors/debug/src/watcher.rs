@@ -13,17 +13,20 @@ use crate::tape::{self, Tape};
 use crate::turn::Turn;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::convert::Infallible;
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_nest::host::{Exception, keep_and_watch};
-use nacre_nest::interpose::{Arrival, InterposedReply, InterposedRequest, Interposer, ProxyInfo, ReferenceRule, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedReply, InterposedRequest, Interposer, ProxyInfo, ReferenceRule, Substitute, report_exception, report_killed};
 use nacre_proto::{Errno, parent, process};
 use nacre_sys::ipc::Received;
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedReference, Reference, Space, Thread};
 
+/// Signal that ends a process in any case.
+const KILL: u64 = 9;
 /// Number of a process where nobody numbers them.
 const ALONE: u32 = 1;
 
@@ -67,6 +70,12 @@ impl Watcher {
         self.first.lock().as_ref().map_or(ALONE, |(number, _)| *number)
     }
 
+    /// Word of the first process's environment.
+    fn word(&self) -> u64 {
+        let first = self.first();
+        debugger::with(|state| state.debugger.word_of(first)).flatten().unwrap_or(0)
+    }
+
     /// Number of the process with a tag.
     fn number(&self, tag: u32) -> u32 {
         if tag == 0 { self.first() } else { tag }
@@ -77,6 +86,52 @@ impl Watcher {
         debugger::with(|state| state.ended(number, parent::checked_status(status)));
         if number == self.first() {
             self.tape(|tape| tape.ended(parent::checked_status(status)));
+            if self.tape.is_some() && !self.keeps_child() {
+                self.end_others(number);
+            }
+        }
+    }
+
+    /// The recording ends with its first process: those that are left have nobody to run them.
+    fn end_others(&self, first: u32) {
+        let others = debugger::with(|state| state.debugger.inferiors.keys().copied().filter(|number| *number != first).collect::<Vec<u32>>());
+        for number in others.unwrap_or_default() {
+            // One that has ended needs no end.
+            let _ = process::kill(Reference::PARENT, number.into(), 0, KILL, 0, 0);
+        }
+    }
+
+    /// A signal was sent by this message: processes that it has ended are no more.
+    fn may_have_killed(&self, turn: &Turn) {
+        let lost = if self.keeps_child() {
+            self.tape(|tape| tape.losses(turn)).unwrap_or_default()
+        } else {
+            // A manager ends them before it answers the next question.
+            let _ = process::numbers(Reference::PARENT, 0);
+            debugger::with(|state| state.debugger.lost()).unwrap_or_default()
+        };
+        for number in lost {
+            self.tape(|tape| tape.lost(turn, number));
+            if self.keeps_child() && number == self.first() {
+                nacre_rt::exit::exit_by_signal(KILL);
+            }
+            debugger::with(|state| state.ended(number, nacre_nest::host::KILLED));
+        }
+    }
+
+    /// A process of a replay says that it ends, or who keeps it: to us, who are its manager.
+    fn manages(&self, letter: &mut InterposedRequest<'_, u32>) -> Result<(), Errno> {
+        match letter.label {
+            parent::exit::LABEL => {
+                self.exits(letter.seen.tag, letter.words[0]);
+                // It hears of nothing any more.
+                Err(Errno::EIO)
+            }
+            parent::keep::LABEL => {
+                letter.answer = Some(Substitute::default());
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -90,6 +145,17 @@ impl Watcher {
         if let Err(status) = result {
             nacre_rt::report!("debug: cannot schedule {}: {status:?}", self.name);
         }
+    }
+
+    /// A process has begun, and its thread may run.
+    fn lets_run(&self, number: u32, parked: Option<Parked>) {
+        let Some(parked) = parked else { return };
+        let word = debugger::with(|state| state.debugger.word_of(number)).flatten();
+        let (Some(word), Some(_)) = (word, self.tape) else { return parked.leave() };
+        if self.keeps_child() {
+            self.is_conducted(parked.start());
+        }
+        self.is_conducted(parked.leave_to(|thread| conductor::adopt(thread, word)));
     }
 
     /// Returns the error of a request that cannot be recorded.
@@ -167,6 +233,8 @@ impl Interposer for Watcher {
 
     fn is_made(&self, space: Space, thread: Thread, keeper: Option<Reference>) {
         self.tape(Tape::begins);
+        let first = self.first();
+        debugger::with(|state| state.debugger.forget_others(first));
         if self.tape.is_some()
             && let Err(status) = tape::hide_time(space)
         {
@@ -174,7 +242,7 @@ impl Interposer for Watcher {
         }
         let added = debugger::with(|state| self.add(&mut state.debugger, (space, thread), keeper));
         if self.tape.is_some() && keeper.is_some() {
-            self.is_conducted(conductor::begin(thread));
+            self.is_conducted(conductor::begin(thread, self.word()));
         }
         if let Some(Err(errno)) = added {
             nacre_rt::report!("debug: cannot debug {}: {errno}", self.name);
@@ -185,7 +253,7 @@ impl Interposer for Watcher {
         let number = self.first();
         debugger::with(|state| state.debugger.inferiors.get_mut(&number).map(Inferior::take_over));
         match self.parked.lock().take() {
-            Some(parked) if self.tape.is_some() => self.is_conducted(parked.leave_to(conductor::begin)),
+            Some(parked) if self.tape.is_some() => self.is_conducted(parked.leave_to(|thread| conductor::begin(thread, self.word()))),
             Some(parked) => parked.leave(),
             None => {}
         }
@@ -215,6 +283,11 @@ impl Interposer for Watcher {
             if let Some(errno) = self.refused(letter.label) {
                 return Err(errno);
             }
+            if letter.label == process::begin::LABEL && letter.seen.tag == 0 {
+                // A replay has made its environment, and cannot give it up.
+                self.tape(|tape| tape.refuses("becomes another one in a new environment, as one with several threads does"));
+                return Err(Errno::EAGAIN);
+            }
             if self.keeps_child() {
                 debugger::with(|state| state.debugger.sends());
             }
@@ -225,7 +298,9 @@ impl Interposer for Watcher {
                 asked.turn.iter().for_each(|turn| score::with(|score| score.sends(turn)));
             }
         }
-        if letter.label == parent::exit::LABEL && !letter.seen.outward && self.keeps_child() {
+        if self.keeps_child() && !letter.seen.outward && letter.seen.tag != 0 {
+            self.manages(letter)?;
+        } else if letter.label == parent::exit::LABEL && !letter.seen.outward && self.keeps_child() {
             rewinder::awaits_end()?;
         }
         match letter.label {
@@ -239,8 +314,12 @@ impl Interposer for Watcher {
             process::begin::LABEL => {
                 let number = self.number(letter.seen.tag);
                 let maker = self.makers.lock().remove(&number);
-                let beginning = Beginning { number, maker, port: letter.original, child: letter.references(), flags: letter.words[0] };
+                let beginning = Beginning { number, maker, port: letter.original, child: letter.references(), flags: letter.words[0], is_offspring: self.keeps_child() };
                 asked.begins = debugger::with(|state| state.debugger.begins(&beginning));
+                if self.tape.is_some() {
+                    // Threads that the manager makes there would run beside the others.
+                    letter.words[2] = 0;
+                }
             }
             _ => {}
         }
@@ -266,6 +345,9 @@ impl Interposer for Watcher {
     fn answered(&self, _: usize, asked: Asked, returned: &Result<InterposedReply<'_>, Status>) {
         if let Some(turn) = asked.turn {
             self.tape(|tape| tape.answered(&turn, returned));
+            if asked.label == process::kill::LABEL && matches!(returned, Ok(reply) if reply.label == 0) {
+                self.may_have_killed(&turn);
+            }
             cues::answered(&turn);
             if let Some(messages) = self.tape(|tape| tape.replayed()).flatten() {
                 debugger::with(|state| state.debugger.passed(messages));
@@ -274,7 +356,7 @@ impl Interposer for Watcher {
         if let Some(parked) = asked.begins {
             let (number, has_failed) = (self.number(asked.process), matches!(returned, Ok(reply) if reply.label != 0));
             debugger::with(|state| state.debugger.begun(number, !has_failed));
-            parked.into_iter().for_each(Parked::leave);
+            self.lets_run(number, parked.filter(|_| !has_failed || self.tape.is_none()));
         }
         if let (Some(keeper), Ok(InterposedReply { label: 0, .. })) = (asked.keeper, returned) {
             let number = self.number(asked.process);

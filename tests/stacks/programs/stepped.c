@@ -68,14 +68,18 @@ int main(int count, char **words) {
     int is_killed = strcmp(words[1], "killed") == 0, from = atoi(words[2]), to = atoi(words[3]), bad = 0;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (int turn = 0; turn < WARM; turn++) run(words + 4, to + turn), reap();
-    usleep(100000), reap(), count_before();
-    for (int number = from; number <= to; number++) {
-        int status = run(words + 4, number);
-        reap();
-        if (!fails(status, is_killed)) continue;
-        printf("number %d: status %x\n", number, status);
-        show_output();
-        bad = 1;
+    // A table may reach its size only now, which happens once. What a run loses it loses again.
+    for (int pass = 0; pass < 2; pass++) {
+        usleep(100000), reap(), count_before();
+        for (int number = from; number <= to; number++) {
+            int status = run(words + 4, number);
+            reap();
+            if (!fails(status, is_killed)) continue;
+            printf("number %d: status %x\n", number, status);
+            show_output();
+            bad = 1;
+        }
+        if (count_after(reap) == 0) return bad;
     }
-    return count_after(reap) | bad;
+    return 1;
 }

@@ -15,12 +15,12 @@ mod write;
 use alloc::vec::Vec;
 pub use digest::Digest;
 pub use read::{Fault, read};
-pub use write::{begin, end, late, message, switch, time};
+pub use write::{begin, end, late, loss, message, switch, time};
 
 /// First bytes of each recording.
 pub const MAGIC: &[u8; 8] = b"NacreRec";
 /// Version of the format.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 /// Maximum size of a recording that is read.
 pub const MAX_SIZE: usize = 256 << 20;
 /// Maximum number of words of a command or of an environment.
@@ -41,6 +41,7 @@ const TIMED_OUT: u8 = b'O';
 const RUN: u8 = b'R';
 const NOTIFY: u8 = b'N';
 const TIME: u8 = b'T';
+const LOSS: u8 = b'K';
 const END: u8 = b'E';
 
 /// Start of a program.
@@ -129,6 +130,24 @@ pub struct TimeRead {
     pub ticks: u64,
 }
 
+/// Numbers of messages that were sent, and of looks at the counter, so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Before {
+    /// Number of messages.
+    pub messages: usize,
+    /// Number of looks.
+    pub looks: usize,
+}
+
+/// The end of a process by a signal that another one, or itself, has sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Loss {
+    /// Number of the message by which the signal was sent.
+    pub message: usize,
+    /// Number of the process.
+    pub process: u64,
+}
+
 /// A recording.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recording {
@@ -138,8 +157,12 @@ pub struct Recording {
     pub exchanges: Vec<Exchange>,
     /// Course of the threads. The first one runs from the start.
     pub switches: Vec<Switch>,
+    /// Numbers of what came before each of these steps.
+    pub before: Vec<Before>,
     /// Looks at the counter, in their order.
     pub times: Vec<TimeRead>,
+    /// Processes that signals have ended.
+    pub losses: Vec<Loss>,
     /// Status with which the program ended.
     pub status: u64,
 }
@@ -180,7 +203,7 @@ mod tests {
         let exchange = |port, answer| Exchange { port, label: 0x1_0002, digest: 0x1122_3344_5566_7788, answer };
         let exchanges = vec![exchange(0, given(&[Given::Port(4)])), exchange(4, given(&[Given::Object(2)])), exchange(9, Answer::Failed(7))];
         let times = vec![TimeRead { after: 0, ticks: 300 }, TimeRead { after: 2, ticks: 301 }];
-        Recording { start, exchanges, switches: Vec::new(), times, status: 258 }
+        Recording { start, exchanges, switches: Vec::new(), before: Vec::new(), times, losses: vec![Loss { message: 1, process: 300 }], status: 258 }
     }
 
     fn bytes(recording: &Recording) -> Vec<u8> {
@@ -188,15 +211,17 @@ mod tests {
         for after in 0..=recording.exchanges.len() {
             recording.times.iter().filter(|one| one.after == after).for_each(|one| time(one.ticks, &mut bytes));
             recording.exchanges.get(after).into_iter().for_each(|exchange| message(exchange, &mut bytes));
+            recording.losses.iter().filter(|one| one.message == after).for_each(|one| loss(*one, &mut bytes));
         }
         end(recording.status, &mut bytes);
         bytes
     }
 
-    const GOLDEN: &[u8] = b"NacreRec\x03S\x02\x03cat\x01x\x34\x12\0\0\0\0\0\x000123456789abcdef\
+    const GOLDEN: &[u8] = b"NacreRec\x04S\x02\x03cat\x01x\x34\x12\0\0\0\0\0\x000123456789abcdef\
         T\xac\x02\
         M\0\x82\x80\x04\x88\x77\x66\x55\x44\x33\x22\x11\0\0\x01\x02\xac\x02\0\0\0\x02hi\x01\0\x04\
         M\x04\x82\x80\x04\x88\x77\x66\x55\x44\x33\x22\x11\0\0\x01\x02\xac\x02\0\0\0\x02hi\x01\x01\x02\
+        K\x01\xac\x02\
         T\xad\x02\
         M\x09\x82\x80\x04\x88\x77\x66\x55\x44\x33\x22\x11\x01\x07\
         E\x82\x02";
@@ -238,12 +263,16 @@ mod tests {
             Switch::Waits,
         ];
         assert_eq!(recording.switches, wanted);
+        assert_eq!(recording.before.iter().map(|before| before.messages).collect::<Vec<_>>(), [1, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3]);
         for size in 0..bytes.len() {
             assert!(read(&bytes[..size]).is_err(), "{size} bytes");
         }
         // A thread is left behind an instruction at least.
         let none = [&begin(&start)[..], b"W\x03\0E\0"].concat();
         assert_eq!(read(&none), Err(Fault::Damaged(none.len() - 4)));
+        // A signal that no message has sent.
+        let early = [&begin(&start)[..], b"K\0\x07E\0"].concat();
+        assert_eq!(read(&early), Err(Fault::Damaged(early.len() - 5)));
         // An answer that nobody awaits, or that has come.
         for number in [0, 1, 3] {
             let mut twice = bytes[..bytes.len() - 2].to_vec();

@@ -1,6 +1,6 @@
 //! Reading recordings, which anybody may have written.
 
-use crate::{Answer, END, Exchange, Given, LATE, LEAVE, MAGIC, MAX_BYTES, MAX_REFERENCES, MAX_SIZE, MAX_THREADS, MAX_WORDS, MESSAGE, NOTIFY, RUN, Recording, START, Start, Switch, TIME, TIMED_OUT, TimeRead, VERSION};
+use crate::{Answer, Before, END, Exchange, Given, LATE, LEAVE, LOSS, Loss, MAGIC, MAX_BYTES, MAX_REFERENCES, MAX_SIZE, MAX_THREADS, MAX_WORDS, MESSAGE, NOTIFY, RUN, Recording, START, Start, Switch, TIME, TIMED_OUT, TimeRead, VERSION};
 use alloc::vec::Vec;
 use core::fmt::{Display, Formatter};
 
@@ -157,6 +157,17 @@ impl<'a> Reader<'a> {
     }
 }
 
+impl Recording {
+    fn so_far(&self) -> Before {
+        Before { messages: self.exchanges.len(), looks: self.times.len() }
+    }
+
+    fn switches(&mut self, switch: Switch) {
+        self.before.push(self.so_far());
+        self.switches.push(switch);
+    }
+}
+
 /// Reads a recording.
 pub fn read(bytes: &[u8]) -> Result<Recording, Fault> {
     if bytes.len() > MAX_SIZE {
@@ -177,18 +188,27 @@ pub fn read(bytes: &[u8]) -> Result<Recording, Fault> {
             MESSAGE => recording.exchanges.push(reader.exchange()?),
             LATE => {
                 let switch = reader.late(&mut recording.exchanges)?;
-                recording.switches.push(switch);
+                recording.switches(switch);
             }
             LEAVE => {
+                let before = recording.so_far();
                 let switch = reader.leave(&mut recording.exchanges)?;
                 recording.switches.push(switch);
+                recording.before.push(before);
             }
             NOTIFY => {
                 let port = reader.number(u64::MAX)?;
-                recording.switches.push(Switch::Notified(port, reader.number(u64::MAX)?));
+                recording.switches(Switch::Notified(port, reader.number(u64::MAX)?));
             }
-            TIMED_OUT => recording.switches.push(Switch::TimedOut(reader.number(MAX_THREADS)?)),
-            RUN => recording.switches.push(Switch::Runs(reader.number(MAX_THREADS)?)),
+            TIMED_OUT => recording.switches(Switch::TimedOut(reader.number(MAX_THREADS)?)),
+            RUN => recording.switches(Switch::Runs(reader.number(MAX_THREADS)?)),
+            LOSS => {
+                let message = reader.number(recording.exchanges.len() as u64)? as usize;
+                if message >= recording.exchanges.len() {
+                    return Err(Fault::Damaged(at));
+                }
+                recording.losses.push(Loss { message, process: reader.number(u32::MAX.into())? });
+            }
             TIME => recording.times.push(TimeRead { after: recording.exchanges.len(), ticks: reader.number(u64::MAX)? }),
             END => {
                 recording.status = reader.number(u64::MAX)?;

@@ -1,6 +1,6 @@
 //! Writing recordings.
 
-use crate::{Answer, END, Exchange, Given, LATE, LEAVE, MAGIC, MESSAGE, NOTIFY, RUN, START, Start, Switch, TIME, TIMED_OUT, VERSION};
+use crate::{Answer, END, Exchange, Given, LATE, LEAVE, LOSS, Loss, MAGIC, MESSAGE, NOTIFY, RUN, START, Start, Switch, TIME, TIMED_OUT, VERSION};
 use alloc::vec::Vec;
 
 fn number(mut number: u64, into: &mut Vec<u8>) {
@@ -114,6 +114,13 @@ pub fn switch(switch: Switch, exchange: Option<&Exchange>, into: &mut Vec<u8>) {
 pub fn time(ticks: u64, into: &mut Vec<u8>) {
     into.push(TIME);
     number(ticks, into);
+}
+
+/// Appends the end of a process by the signal that a message has sent.
+pub fn loss(loss: Loss, into: &mut Vec<u8>) {
+    into.push(LOSS);
+    number(loss.message as u64, into);
+    number(loss.process, into);
 }
 
 /// Appends the end.

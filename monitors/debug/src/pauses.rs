@@ -1,0 +1,128 @@
+//! Where the conductor leaves a thread that neither waits nor sends: when it computes for long, or,
+//! now and then, behind some instructions.
+
+use crate::conductor::{Course, does};
+use crate::debugger;
+use crate::halt;
+use crate::lineup::Place;
+use crate::score;
+use alloc::format;
+use nacre_recording::Switch;
+
+/// Such a time of a thread of which no other thread of its environment could see how far it has
+/// come: a replay finds no place then. In nanoseconds.
+const ALONE: u64 = 40_000_000;
+/// Time after which a thread that sends no message is left in any case. A replay takes long to find
+/// the place. Nanoseconds.
+const LONGEST: u64 = 300_000_000;
+/// Maximum number of instructions that a thread makes before it is left, if they are counted.
+const MAX_STEPS: u64 = 700;
+/// Time that threads may count instructions in any case, in nanoseconds, and the part of all time.
+const LEAST_STEPPED: u64 = 300_000_000;
+const PART_STEPPED: u64 = 10;
+/// Times that a thread comes to the address where it is to be left, in a replay, before it is left
+/// earlier if nobody sees that.
+const MANY_VISITS: u32 = 1000;
+
+impl Course {
+    /// A thread is about to run.
+    pub fn begins(&mut self, current: usize) {
+        (self.since, self.halt) = (self.desk.clock.now(), None);
+        (self.looked, self.computes_since) = (self.since, self.since);
+        let halt = if self.is_replay { self.desk.tape.lock().switches().get(self.at).copied() } else { self.some_steps(current) };
+        let Some(thread) = self.lineup.scheduled(current) else { return };
+        let is_set = match halt {
+            Some(Switch::Steps(steps)) => debugger::with(|state| state.debugger.counts(thread, steps)),
+            Some(Switch::At(address, digest)) => {
+                let is_unseen = self.is_unseen(current);
+                self.is_put_off = is_unseen && self.desk.tape.lock().has_come_to(self.at);
+                self.pause = self.desk.tape.lock().last_before(self.at).filter(|_| is_unseen);
+                self.pause.iter().for_each(|message| score::with(|score| score.pauses(*message)));
+                let early = is_unseen.then_some((MANY_VISITS, self.at));
+                let place = halt::Place { address, digest, is_lifted: false, early };
+                let needs_place = !self.is_put_off && self.pause.is_none();
+                if needs_place { debugger::with(|state| state.debugger.awaits_place(thread, place)) } else { Some(Some(())) }
+            }
+            _ => None,
+        };
+        self.halt = halt.filter(|_| is_set.flatten().is_some());
+        if self.is_replay && self.halt.is_none() && let Some(halt @ (Switch::Steps(_) | Switch::At(..))) = halt {
+            self.diverge(&format!("thread {} cannot be stopped where {}", current + 1, does(halt)));
+        }
+    }
+
+    /// Returns true if nobody sees how far a thread has come at the next step of the course: no
+    /// other one of its environment runs before it does, or it runs no more.
+    pub fn is_unseen(&self, current: usize) -> bool {
+        let tape = self.desk.tape.lock();
+        let runs = tape.switches()[self.at.min(tape.switches().len())..].iter().filter_map(|switch| if let Switch::Runs(number) = switch { Some(*number as usize) } else { None });
+        let mut others = runs.clone().take_while(|number| *number != current);
+        !runs.clone().any(|number| number == current) || others.all(|number| self.lineup.are_strangers(number, current))
+    }
+
+    /// Now and then, a thread is left behind some instructions, so that races show.
+    pub fn some_steps(&mut self, current: usize) -> Option<Switch> {
+        let is_cheap = self.stepped <= LEAST_STEPPED || self.stepped < (self.since - self.start) / PART_STEPPED;
+        // A replay may have put off what it computed before.
+        let is_amid = self.lineup.get(current).is_none_or(|member| member.is_amid);
+        if !self.lineup.has_ready() || !is_cheap || is_amid {
+            return None;
+        }
+        for shift in [13, 7, 17] {
+            self.random ^= if shift == 7 { self.random >> shift } else { self.random << shift };
+        }
+        (self.random % 2 == 0).then_some(Switch::Steps(1 + (self.random >> 8) % MAX_STEPS))
+    }
+
+    /// Leaves a thread at a message of which the answer comes when it runs next.
+    pub fn pause(&mut self, current: usize, message: usize) -> Option<usize> {
+        let halt = self.halt.take()?;
+        self.pause = None;
+        self.lineup.set(current, Place::Calls(message));
+        self.paused.insert(message);
+        self.leave(current, halt, None)
+    }
+
+    /// Leaves a thread at once: what it computes and nobody sees, it computes when it runs next.
+    pub fn put_off(&mut self, current: usize, halt: Switch) -> Option<usize> {
+        self.check()?;
+        self.lineup.put_back(current);
+        self.leave(current, halt, None)
+    }
+
+    /// A thread computes for long: it is left where it is, if that is a loop that waits for others.
+    pub fn looks_for_loop(&mut self, current: usize) -> Option<()> {
+        let thread = self.lineup.scheduled(current)?;
+        let place = debugger::with(|state| {
+            state.debugger.counts_no_more(thread);
+            state.debugger.place_here(thread)
+        });
+        let place = place.flatten();
+        // Without one, it is looked at again after some time.
+        self.halt = place.map(|(address, digest)| Switch::At(address, digest));
+        self.looked = self.desk.clock.now();
+        Some(())
+    }
+
+    /// A thread is where it was to be left. Returns who is next.
+    pub fn has_reached(&mut self, current: usize) -> Option<usize> {
+        let thread = self.lineup.scheduled(current)?;
+        let is_no_loop = !self.is_replay && matches!(self.halt, Some(Switch::At(..))) && !score::with(|score| score.is_loop);
+        if is_no_loop {
+            // It has gone on from where it was looked at.
+            let longest = if self.lineup.is_alone(current) { ALONE } else { LONGEST };
+            let is_late = self.desk.clock.now() >= self.computes_since.saturating_add(longest);
+            let place = if is_late { debugger::with(|state| state.debugger.stands_at(thread)).flatten() } else { None };
+            self.halt = place.map(|(address, digest)| Switch::At(address, digest));
+        }
+        debugger::with(|state| state.debugger.goes_on(thread));
+        self.lineup.set(current, Place::Ready);
+        let halt = match self.halt.take() {
+            Some(halt) => halt,
+            None if is_no_loop => return Some(current),
+            None => Switch::Yields,
+        };
+        self.lineup.put_back(current);
+        self.leave(current, halt, None)
+    }
+}
