@@ -161,7 +161,7 @@ impl Course {
             && received.references() == 1
         {
             if let Some(word) = received.ready() {
-                self.lineup.announced(Scheduled { word, reference: self.slot.handle() });
+                self.lineup.announced(Scheduled { word, reference: self.slot.handle(), number: usize::MAX });
             }
             // The slot is for the next one.
             let _ = self.slot.handle().clear();
@@ -359,7 +359,7 @@ impl Course {
     }
 
     /// Waits until something is here that the recording has.
-    fn await_arrival(&mut self, arrival: Arrival) -> Option<()> {
+    pub fn await_arrival(&mut self, arrival: Arrival) -> Option<()> {
         while score::with(|score| score.take(Some(arrival))).is_none() {
             self.receive(FOREVER)?;
         }

@@ -9,6 +9,8 @@ pub struct Scheduled {
     pub word: u64,
     /// Reference to it.
     pub reference: Reference,
+    /// Number of it, if it has one.
+    pub number: usize,
 }
 
 /// Place in a program: the first time that the thread comes to an address with registers and a

@@ -143,15 +143,15 @@ impl Lineup {
         self.ready.iter().all(|number| self.members.get(*number).is_some_and(|member| member.is_amid))
     }
 
-    /// Returns true if both threads are known, and live in different environments.
+    /// Returns true if two threads live in different environments, or one has not begun.
     pub fn are_strangers(&self, one: usize, other: usize) -> bool {
         let word = |number: usize| self.members.get(number).map(|member| member.word);
-        word(one).is_some_and(|one| word(other).is_some_and(|other| one != other))
+        word(one).is_none_or(|one| word(other).is_none_or(|other| one != other))
     }
 
     /// The thread with a number, for the debugger.
     pub fn scheduled(&self, number: usize) -> Option<Scheduled> {
-        self.members.get(number).map(|member| Scheduled { word: member.word, reference: member.reference.handle() })
+        self.members.get(number).map(|member| Scheduled { word: member.word, reference: member.reference.handle(), number })
     }
 
     /// An environment is no more: its threads run no more.

@@ -3,9 +3,9 @@
 
 use crate::conductor::{Course, does};
 use crate::debugger;
-use crate::halt;
+use crate::halt::{self, Scheduled};
 use crate::lineup::Place;
-use crate::score;
+use crate::score::{self, Arrival};
 use alloc::format;
 use nacre_recording::Switch;
 
@@ -36,12 +36,10 @@ impl Course {
             Some(Switch::At(address, digest)) => {
                 let is_unseen = self.is_unseen(current);
                 self.is_put_off = is_unseen && self.desk.tape.lock().has_come_to(self.at);
-                self.pause = self.desk.tape.lock().last_before(self.at).filter(|_| is_unseen);
+                self.pause = self.desk.tape.lock().last_before(self.at);
                 self.pause.iter().for_each(|message| score::with(|score| score.pauses(*message)));
-                let early = is_unseen.then_some((MANY_VISITS, self.at));
-                let place = halt::Place { address, digest, is_lifted: false, early };
                 let needs_place = !self.is_put_off && self.pause.is_none();
-                if needs_place { debugger::with(|state| state.debugger.awaits_place(thread, place)) } else { Some(Some(())) }
+                if needs_place { self.awaits(thread, address, digest) } else { Some(Some(())) }
             }
             _ => None,
         };
@@ -74,11 +72,29 @@ impl Course {
         (self.random % 2 == 0).then_some(Switch::Steps(1 + (self.random >> 8) % MAX_STEPS))
     }
 
-    /// Leaves a thread at a message of which the answer comes when it runs next.
+    /// Lets a thread stop at a place, or earlier if nobody sees that.
+    fn awaits(&self, thread: Scheduled, address: u64, digest: u64) -> Option<Option<()>> {
+        let early = self.is_unseen(thread.number).then_some((MANY_VISITS, self.at));
+        let place = halt::Place { address, digest, is_lifted: false, early };
+        debugger::with(|state| state.debugger.awaits_place(thread, place))
+    }
+
+    /// Leaves a thread at the last message before its place, of which the answer comes when it runs
+    /// next. If somebody sees how far it comes, it goes on to the place, where there is memory now.
     pub fn pause(&mut self, current: usize, message: usize) -> Option<usize> {
-        let halt = self.halt.take()?;
         self.pause = None;
         self.lineup.set(current, Place::Calls(message));
+        if !self.is_unseen(current) {
+            let (thread, halt) = (self.lineup.scheduled(current)?, self.halt?);
+            if let Switch::At(address, digest) = halt
+                && self.awaits(thread, address, digest).flatten().is_none()
+            {
+                self.diverge(&format!("thread {} cannot be stopped where {}", current + 1, does(halt)));
+            }
+            self.await_arrival(Arrival::Answer(message))?;
+            return Some(current);
+        }
+        let halt = self.halt.take()?;
         self.paused.insert(message);
         self.leave(current, halt, None)
     }

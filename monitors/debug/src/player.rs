@@ -195,9 +195,10 @@ impl Player {
         look.ticks
     }
 
-    /// Returns the answer that the recording has.
+    /// Returns the answer that the recording has. Who has killed itself hears of none.
     fn substitute(&self, number: usize) -> Substitute {
         match &self.recording.exchanges[number].answer {
+            Answer::Failed(_) if self.recording.exchanges[number].label == process::kill::LABEL => Substitute::default(),
             Answer::Failed(_) | Answer::Never => Substitute { label: Errno::EIO.0, words: [0; 6], bytes: Vec::new(), references: Vec::new() },
             Answer::Given { label, words, bytes, references } => {
                 let nobody = references.iter().map(|_| self.nobody.handle()).collect();

@@ -345,7 +345,8 @@ impl Interposer for Watcher {
     fn answered(&self, _: usize, asked: Asked, returned: &Result<InterposedReply<'_>, Status>) {
         if let Some(turn) = asked.turn {
             self.tape(|tape| tape.answered(&turn, returned));
-            if asked.label == process::kill::LABEL && matches!(returned, Ok(reply) if reply.label == 0) {
+            // Who kills itself has no answer.
+            if asked.label == process::kill::LABEL && !matches!(returned, Ok(reply) if reply.label != 0) {
                 self.may_have_killed(&turn);
             }
             cues::answered(&turn);
