@@ -147,6 +147,12 @@ impl Watcher {
         }
     }
 
+    /// Returns true if the process with a tag has begun.
+    fn lives(&self, tag: u32) -> bool {
+        let number = self.number(tag);
+        debugger::with(|state| state.debugger.word_of(number)).flatten().is_some()
+    }
+
     /// A process has begun, and its thread may run.
     fn lets_run(&self, number: u32, parked: Option<Parked>) {
         let Some(parked) = parked else { return };
@@ -283,8 +289,8 @@ impl Interposer for Watcher {
             if let Some(errno) = self.refused(letter.label) {
                 return Err(errno);
             }
-            if letter.label == process::begin::LABEL && letter.seen.tag == 0 {
-                // A replay has made its environment, and cannot give it up.
+            if letter.label == process::begin::LABEL && self.lives(letter.seen.tag) {
+                // Its threads end somewhere in what they do.
                 self.tape(|tape| tape.refuses("becomes another one in a new environment, as one with several threads does"));
                 return Err(Errno::EAGAIN);
             }
