@@ -221,6 +221,11 @@ impl Interposer for Watcher {
         self.tape(|tape| tape.is_replay()).unwrap_or(false)
     }
 
+    fn answers_others(&self) -> bool {
+        // Nobody conducts the thread that would ask.
+        self.tape.is_none()
+    }
+
     fn random(&self) -> Option<[u8; 16]> {
         self.tape(|tape| tape.random())
     }

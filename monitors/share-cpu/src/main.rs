@@ -180,7 +180,7 @@ impl Start<'_> {
             let child = self.make(&mut ward.maker(services.files()), Ports { parent: ward.port(), keeper: Reference::NONE })?;
             // A manager that tells of no processors cannot tell of too many.
             let _ = process::processors_limit(ward.port(), self.processors);
-            ward.begin(&child, self.command)?;
+            ward.begin(&child, self.command, true)?;
             return Ok(Running::Process(ward));
         }
         let parent = OwnedPort::new(0, PortSet::NONE).map_err(kernel("the port of its parent"))?;

@@ -27,7 +27,7 @@ pub fn start(role: &[u8], argument: &[u8]) -> Result<Option<Ward>, String> {
     let Some(ward) = Ward::new().map_err(|refusal| refusal.to_string())? else { return Ok(None) };
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let child = build(&mut ward.maker(services.files()), ward.port(), role, argument)?;
-    ward.begin(&child, &[&b"witness"[..]]).map_err(|refusal| refusal.to_string())?;
+    ward.begin(&child, &[&b"witness"[..]], true).map_err(|refusal| refusal.to_string())?;
     Ok(Some(ward))
 }
 

@@ -225,6 +225,12 @@ pub trait Interposer: Sync + 'static {
         None
     }
 
+    /// Returns true if other processes can ask something of the child, which is a manager's: a
+    /// thread of the manager's carries that to it.
+    fn answers_others(&self) -> bool {
+        true
+    }
+
     /// The child lies ready, and its thread is stopped. `keeper` hears of its exceptions; a child
     /// without one is a manager's, who becomes the keeper and starts it.
     fn is_made(&self, _space: Space, _thread: Thread, _keeper: Option<Reference>) {}

@@ -81,12 +81,13 @@ impl Ward {
         Maker { files, data: None, ward: self }
     }
 
-    /// Starts the process in `child`, whose words are these.
-    pub fn begin<S: ResourceSource>(&self, child: &Child<S>, words: &[&[u8]]) -> Result<(), SpawnError> {
+    /// Starts the process in `child`, whose words are these. Others can ask something of it if it
+    /// `answers`.
+    pub fn begin<S: ResourceSource>(&self, child: &Child<S>, words: &[&[u8]], answers: bool) -> Result<(), SpawnError> {
         let (space, thread) = references(child).map_err(|status| SpawnError::Kernel("references to it", status))?;
         // Only those who look at lists of processes miss it.
         let _ = process::name_set(self.port(), &names(words)[..]);
-        let begun = process::begin(self.port(), BEGIN_PROGRAM | BEGIN_INHERITS | BEGIN_SERVED, 0, child.visited(), space.handle(), thread.handle());
+        let begun = process::begin(self.port(), BEGIN_PROGRAM | BEGIN_INHERITS | BEGIN_SERVED, 0, if answers { child.visited() } else { 0 }, space.handle(), thread.handle());
         self.has_begun.store(begun.is_ok(), Ordering::Relaxed);
         begun.map(drop).map_err(|errno| SpawnError::Service("starting it", errno))
     }

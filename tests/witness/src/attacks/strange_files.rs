@@ -101,7 +101,7 @@ pub fn attack(_: &[u8]) -> Outcome {
     process::stream_set(ward.port(), 0, pair.second.handle()).map_err(why("its input"))?;
     let program = Program { path: GUARD[0], arguments: &GUARD, environment: &[], directory: b"/", random: [7; 16], sizes: Sizes::default() };
     let child = spawn::spawn(&mut ward.maker(services.files()), &program, Ports { parent: ward.port(), keeper: Reference::NONE }).map_err(|refusal| format!("{refusal}"))?;
-    ward.begin(&child, &[&b"guard"[..]]).map_err(|refusal| format!("{refusal}"))?;
+    ward.begin(&child, &[&b"guard"[..]], true).map_err(|refusal| format!("{refusal}"))?;
     WARD.store(ward.pid(), Ordering::Relaxed);
     core::mem::forget(thread::spawn(watch, 0).map_err(why("a thread"))?);
     match ward.wait() {

@@ -36,6 +36,7 @@ trait Work: Sync {
     fn begin_again(&self, original: Reference) -> Result<Ports, Status>;
     fn facts(&self) -> Facts;
     fn random(&self) -> Option<[u8; 16]>;
+    fn answers_others(&self) -> bool;
     fn adopt(&self, program: (&ObjectView, &Halt), pid: u64) -> Result<(), Errno>;
     fn release(&self, halt: &Halt);
 }
@@ -76,6 +77,10 @@ impl<W: Interposer> Work for Relay<W> {
 
     fn random(&self) -> Option<[u8; 16]> {
         self.watch().random()
+    }
+
+    fn answers_others(&self) -> bool {
+        self.watch().answers_others()
     }
 
     fn adopt(&self, program: (&ObjectView, &Halt), pid: u64) -> Result<(), Errno> {
@@ -188,7 +193,7 @@ fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<(), S
         let child = search::spawn_with(&mut ward.maker(services.files()).with_data_pool(data), command, random, arguments, Ports { keeper: Reference::NONE, ..ports })?;
         tell(|relay| relay.parent_given(None));
         tell(|relay| relay.is_made((child.space(), child.thread()), None));
-        ward.begin(&child, command)?;
+        ward.begin(&child, command, relay.is_none_or(Work::answers_others))?;
         tell(|relay| relay.is_begun());
         return Ok(());
     }
