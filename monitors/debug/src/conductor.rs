@@ -381,6 +381,10 @@ impl Course {
     fn follow(&mut self, current: usize, cause: Switch) -> Option<usize> {
         match self.next_switch() {
             Some(switch) if switch == cause => {}
+            // The program has ended, and its threads are gone.
+            None if self.lineup.has_gone(current) => loop {
+                self.receive(FOREVER)?;
+            },
             other => self.diverge(&format!("thread {}: {}, where the recording says that {}", current + 1, does(cause), other.map_or("no thread does".into(), does))),
         }
         loop {
