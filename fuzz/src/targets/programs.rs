@@ -68,7 +68,7 @@ pub fn state(bytes: &[u8]) {
     (marked[0], marked[ENTRY_WORDS - 1]) = (ENTRIES_MAGIC, 0);
     for words in [halves, marked] {
         let found = Entries::from_words(FOREIGN_LIBRARY + 0x1000, words);
-        let places = |entries: Entries| [entries.leave, entries.gate[0], entries.stopping];
+        let places = |entries: Entries| [entries.leave, entries.gate[0], entries.stopping, entries.changes[0], entries.changing, entries.landing];
         assert!(found.is_none_or(|entries| places(entries).iter().all(|place| (FOREIGN_LIBRARY..OBJECTS).contains(place))), "an entry lies outside of the library");
     }
     let exception = Exception::from_words(Bytes(bytes).words());

@@ -49,6 +49,8 @@ pub struct Debugger {
     pub signals: Choice,
     /// gdb asks for a stop.
     pub is_interrupted: bool,
+    /// Change of watched memory that gdb is told of although it has let the program go on.
+    pub late: Option<(ThreadId, u64)>,
     /// Processes that gdb ends.
     pub killed: Vec<u32>,
     /// Processes that have ended, with their statuses.
@@ -95,7 +97,7 @@ pub fn wait_for<T>(mut what: impl FnMut(&mut State) -> Option<T>) -> T {
 pub fn start(line: Option<OwnedReference>, files: OwnedReference, waits: bool, tape: Option<&'static Lock<Tape>>) -> Result<PortSet, Errno> {
     let set = OwnedPortSet::new()?;
     let handle = set.handle();
-    let debugger = Debugger { inferiors: BTreeMap::new(), copier: Copier::start()?, pages: Pages::take()?, files: Files::new(files), tape, history: History::default(), rewinder: Rewinder::default(), set, waits, beginning: BTreeMap::new(), events: Events::default(), signals: Choice::default(), is_interrupted: false, killed: Vec::new(), ended: Vec::new() };
+    let debugger = Debugger { inferiors: BTreeMap::new(), copier: Copier::start()?, pages: Pages::take()?, files: Files::new(files), tape, history: History::default(), rewinder: Rewinder::default(), set, waits, beginning: BTreeMap::new(), events: Events::default(), signals: Choice::default(), is_interrupted: false, late: None, killed: Vec::new(), ended: Vec::new() };
     *STATE.lock() = Some(State { debugger, session: Session::default(), line, early: Vec::new() });
     Ok(handle)
 }
@@ -129,7 +131,8 @@ impl State {
         for (process, status) in core::mem::take(&mut self.debugger.ended) {
             self.ended(process, status);
         }
-        if core::mem::take(&mut self.debugger.is_interrupted) {
+        let is_interrupted = core::mem::take(&mut self.debugger.is_interrupted);
+        if !self.tells_late_change() && is_interrupted {
             self.is_interrupted(INTERRUPT);
         }
         self.tell_of_start();
@@ -175,12 +178,13 @@ impl Debugger {
     /// Stops all threads of all processes that are debugged.
     pub fn stop_all(&mut self) {
         let is_alone = self.rewinder.travels();
-        let Debugger { inferiors, copier, .. } = self;
+        let Debugger { inferiors, copier, pages, .. } = self;
         for inferior in inferiors.values_mut().filter(|inferior| inferior.is_attached) {
             // To look at all objects takes long, and a recording has one thread.
             if is_alone { inferior.threads.stop_known() } else { inferior.threads.stop(&inferior.view) }
             inferior.threads.number((&inferior.view, copier));
             inferior.withdraw();
+            inferior.settle_writer(copier, pages);
         }
     }
 

@@ -27,6 +27,9 @@ impl Debugger {
         if state.rip == gates.signals()[0] {
             return Some(self.at_signal(thread, &gates, state));
         }
+        if inferior.watches.live.is_some() && state.rip == gates.changes()[0] {
+            return Some(self.at_change(thread, &gates, state));
+        }
         let is_entry = inferior.caught != Caught::Nothing && gates.entries().contains(&state.rip);
         if is_entry { self.calls(thread, gates, state) } else { None }
     }

@@ -62,6 +62,21 @@ impl Gates {
         self.0.stopping
     }
 
+    /// Address of the gate of changes, and of its second instruction.
+    pub fn changes(&self) -> [u64; 2] {
+        self.0.changes
+    }
+
+    /// Address of a half word that is not 0 while mappings of the program change.
+    pub fn changing(&self) -> u64 {
+        self.0.changing
+    }
+
+    /// Address of the reasons why answers land elsewhere.
+    pub fn landing(&self) -> u64 {
+        self.0.landing
+    }
+
     /// Address of the entry for signals.
     pub fn signal_entry(&self) -> u64 {
         self.0.signal

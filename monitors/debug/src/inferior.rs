@@ -278,8 +278,15 @@ impl Inferior {
 
     /// Lets all threads go on by themselves, without breakpoints. Exceptions that gdb was told of
     /// are the program's.
-    pub fn detach(&mut self, pages: &mut Pages) -> Option<u64> {
+    pub fn detach(&mut self, copier: &Copier, pages: &mut Pages) -> Option<u64> {
         self.is_attached = false;
+        if self.watches.live.as_ref().is_some_and(|live| live.writer.is_some()) {
+            self.threads.stop_known();
+            self.withdraw();
+            self.settle_writer(copier, pages);
+        }
+        self.watches.forget(pages);
+        self.ends_watching(copier, pages);
         self.breakpoints.clear(pages);
         self.watches.clear(pages);
         self.wanted.clear();
@@ -294,6 +301,7 @@ impl Inferior {
             let pending = entry.pending.take();
             (entry.mode, entry.awaited, entry.call, entry.returns) = (Mode::Run, None, None, None);
             entry.returned = None;
+            entry.changed.clear();
             match pending {
                 Some(exception) => ended = self.hand_on(number, &exception, &state).or(ended),
                 None => {

@@ -93,7 +93,8 @@ pub fn resume((view, copier): (&View, &Copier), state: &ThreadState) -> Option<u
     view.word(copier, state.gs_base.checked_add(RESUME)?)
 }
 
-fn half((view, copier): (&View, &Copier), address: Option<u64>) -> Option<u32> {
+/// Reads a half word.
+pub fn half((view, copier): (&View, &Copier), address: Option<u64>) -> Option<u32> {
     let mut bytes = [0; 4];
     (view.read(copier, address?, &mut bytes) == 4).then(|| u32::from_le_bytes(bytes))
 }

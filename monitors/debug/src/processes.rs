@@ -138,6 +138,7 @@ impl Debugger {
         let Some(old) = inferiors.get_mut(&beginning.number) else { return Ok(None) };
         old.is_replaced = true;
         old.breakpoints.clear(pages);
+        old.watches.clear(pages);
         inferior.is_attached = old.is_attached;
         let first = inferior.first_stop.take().filter(|_| inferior.is_attached && events.execs);
         if let Some(first) = first.filter(|first| inferior.insert(copier, pages, *first)) {
@@ -182,6 +183,10 @@ impl Debugger {
         self.rewinder.is_another = true;
         inferior.find_gates_of_running(copier);
         inferior.breakpoints.clear(pages);
+        if inferior.watches.live.is_some() {
+            // They were memory of the old program.
+            inferior.watches.clear(pages);
+        }
         inferior.wanted.clear();
         inferior.shown = Shown::default();
         for entry in inferior.threads.iter_mut() {

@@ -9,7 +9,7 @@ use crate::library::{self, is_in_library};
 use crate::threads::{Entry, Mode, TRAP_FLAG};
 use crate::writes::Raised;
 use nacre_abi::Code;
-use nacre_abi::fault::{self, KIND_BREAKPOINT};
+use nacre_abi::fault::{self, KIND_BREAKPOINT, KIND_MEMORY};
 use nacre_abi::message::THREAD_ENDED;
 use nacre_abi::state::ThreadState;
 use nacre_gdb::{Reason, Stop, ThreadId};
@@ -106,6 +106,9 @@ impl Debugger {
         }
         let Debugger { inferiors, .. } = self;
         let inferior = inferiors.get_mut(&process)?;
+        if inferior.holds_exception(number, exception, &state) {
+            return None;
+        }
         let has_breakpoint = exception.kind == KIND_BREAKPOINT && inferior.breakpoints.has(state.rip.wrapping_sub(1));
         if has_breakpoint
             && let Some(done) = self.at_gate(ThreadId { process, thread: number }, &events::before(&state))
@@ -115,8 +118,10 @@ impl Debugger {
         let (awaited_touch, is_behind_message) = self.rewinder.awaits();
         let Debugger { inferiors, copier, pages, .. } = self;
         let inferior = inferiors.get_mut(&process)?;
-        let raised = Raised { thread: number, exception, state, awaited_touch, is_behind_message };
-        if let Some(verdict) = inferior.judge_write((copier, pages), &raised).or_else(|| inferior.judge_signal((copier, pages), &raised)) {
+        let mut raised = Raised { thread: number, exception, state, awaited_touch, is_behind_message };
+        let verdict = inferior.judge_live_write((copier, pages), &mut raised);
+        let (verdict, state) = (verdict.or_else(|| inferior.judge_write((copier, pages), &raised)), raised.state);
+        if let Some(verdict) = verdict.or_else(|| inferior.judge_signal((copier, pages), &raised)) {
             return self.carry_out(ThreadId { process, thread: number }, verdict, exception, &state, has_breakpoint);
         }
         let memory = (&inferior.view, &self.copier);
@@ -180,8 +185,12 @@ impl Debugger {
             return self.arrives(thread, state);
         }
         entry.returned = returns.filter(|_| awaited == Some(state.rip));
-        let reason = entry.returned.map_or(reason, Reason::CallEnds);
-        Some(Stop::Thread(thread, signal, reason))
+        let reason = match (entry.returned, reason) {
+            (_, Reason::Change(address)) => Reason::Change(address),
+            (returned, reason) => returned.map_or(reason, Reason::CallEnds),
+        };
+        let shown = inferior.shown_for(&self.copier, thread.thread);
+        Some(Stop::Thread(ThreadId { thread: shown, ..thread }, signal, reason))
     }
 }
 
@@ -220,7 +229,9 @@ fn stepped(memory: (&crate::view::View, &crate::copier::Copier), entry: &mut Ent
             entry.mode = Mode::Step;
             // The flags that the program gets back were saved with the one that made it step.
             let state = ThreadState { r11: state.r11 & !TRAP_FLAG, ..state };
-            match library::return_address(memory, &state) {
+            // It is at the entry, or in the middle of a call.
+            let next = library::frame(memory, &state).map(|frame| frame.rip);
+            match next.or_else(|| library::return_address(memory, &state)) {
                 Some(address) => Verdict::GoOnTo(state, address),
                 None => Verdict::GoOn(state),
             }
@@ -291,6 +302,7 @@ impl Inferior {
             let plain = ThreadState { fault: 0, fault_first: 0, fault_second: 0, fault_third: 0, rflags: state.rflags & !TRAP_FLAG, ..state };
             match state.fault_first {
                 KIND_BREAKPOINT if self.breakpoints.has(state.rip.wrapping_sub(1)) => drop(entry.set(&ThreadState { rip: state.rip - 1, ..plain })),
+                KIND_MEMORY if self.watches.has_page(state.fault_third) => drop(entry.set(&plain)),
                 KIND_STEP if matches!(entry.mode, Mode::Step | Mode::Write(_)) => drop(entry.set(&plain)),
                 _ => {}
             }

@@ -3,6 +3,7 @@
 use crate::debugger::Debugger;
 use crate::inferior::Inferior;
 use crate::library::is_in_library;
+use crate::live::is_programs;
 use crate::threads::{self, Mode, TRAP_FLAG};
 use alloc::format;
 use alloc::vec::Vec;
@@ -146,12 +147,17 @@ impl Target for Debugger {
     }
 
     fn can_watch(&mut self) -> bool {
-        self.is_replay()
+        true
     }
 
     fn watch(&mut self, process: u32, address: u64, size: u64) -> bool {
+        let is_live = !self.is_replay();
         let Debugger { inferiors, copier, pages, .. } = self;
-        inferiors.get_mut(&process).is_some_and(|inferior| inferior.watch((copier, pages), (address, size)))
+        let inferior = inferiors.get_mut(&process);
+        inferior.is_some_and(|inferior| {
+            let can_be = !is_live || is_programs((address, size)) && inferior.watches_live(copier, pages);
+            can_be && inferior.watch((copier, pages), (address, size))
+        })
     }
 
     fn unwatch(&mut self, process: u32, address: u64, size: u64) -> bool {
@@ -194,9 +200,17 @@ impl Target for Debugger {
         if let Some((_, action)) = threads.first() {
             self.lets_go_on(*action);
         }
+        self.late = self.late_change(threads.iter().map(|(thread, _)| *thread));
+        if self.late.is_some() {
+            return;
+        }
         let mut processes: Vec<u32> = threads.iter().map(|(thread, _)| thread.process).collect();
         processes.dedup();
-        processes.iter().for_each(|process| self.show_signals(*process));
+        for process in &processes {
+            self.show_signals(*process);
+            let Debugger { inferiors, copier, pages, .. } = self;
+            inferiors.get_mut(process).into_iter().for_each(|inferior| inferior.ends_watching(copier, pages));
+        }
         for (thread, action) in threads {
             self.go_on(*thread, *action);
         }
@@ -216,9 +230,9 @@ impl Target for Debugger {
     fn detach(&mut self, process: u32) {
         self.gives_journey_up();
         self.hide_signals(process);
-        let Debugger { inferiors, pages, .. } = self;
+        let Debugger { inferiors, copier, pages, .. } = self;
         let Some(inferior) = inferiors.get_mut(&process).filter(|inferior| inferior.is_attached) else { return };
-        let ended = inferior.detach(pages);
+        let ended = inferior.detach(copier, pages);
         if self.tape.is_some() && ended.is_none() {
             // A program that reads the counter has exceptions.
             let _ = inferior.take_over();

@@ -66,6 +66,8 @@ pub struct Entry {
     pub signalled: Option<Signalled>,
     /// True if its last step came before a signal, which it looks at in the next.
     pub puts_off: bool,
+    /// Addresses of watched memory that it has changed, of which gdb was not told.
+    pub changed: Vec<u64>,
     /// Signal that gdb has given it, and that is on its way.
     pub given: Option<u64>,
     /// Place at which the conductor leaves it.
@@ -111,6 +113,13 @@ impl Entry {
         self.thread().set_state(&ThreadState { flags, fpu_size: 0, scheduler_word: 0, ..*state }).is_ok()
     }
 
+    /// Lets the stopped thread make no single steps.
+    pub fn clear_trap(&self) {
+        if let Some(state) = self.state() {
+            self.set(&ThreadState { rflags: state.rflags & !TRAP_FLAG, ..state });
+        }
+    }
+
     /// Lets it go on.
     pub fn start(&mut self) {
         self.is_ours = false;
@@ -119,7 +128,7 @@ impl Entry {
     }
 
     /// Stops it, if it runs.
-    fn stop(&mut self) {
+    pub fn stop(&mut self) {
         if !self.is_ours && self.state().is_none() {
             self.is_ours = self.thread().stop().is_ok();
         }
@@ -152,7 +161,7 @@ impl Threads {
     fn add(&mut self, thread: Thread, slot: u64, number: u32) -> Result<(), Errno> {
         let reference = OwnedReference::made_by(|place| thread.reference(place, REFERENCE_ALL))?;
         let home = if slot == 0 { thread.0 } else { slot };
-        self.all.push(Entry { number, slot, home, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, signalled: None, puts_off: false, given: None, halt: None, awaited: None, call: None, returns: None, returned: None });
+        self.all.push(Entry { number, slot, home, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, signalled: None, puts_off: false, changed: Vec::new(), given: None, halt: None, awaited: None, call: None, returns: None, returned: None });
         Ok(())
     }
 
@@ -169,6 +178,11 @@ impl Threads {
     /// The thread with a number.
     pub fn get(&mut self, number: u32) -> Option<&mut Entry> {
         self.all.iter_mut().find(|entry| entry.number == number)
+    }
+
+    /// The thread whose object was found at an address.
+    pub fn at(&mut self, slot: u64) -> Option<&mut Entry> {
+        self.all.iter_mut().find(|entry| entry.slot == slot)
     }
 
     fn forget_gone(&mut self) {
@@ -199,12 +213,24 @@ impl Threads {
         if let Some(at) = self.all.iter().position(|entry| entry.is_target(thread)) {
             return self.all.get_mut(at);
         }
+        if let Some(at) = self.alike(thread) {
+            return self.all.get_mut(at);
+        }
         let slot = view.place_of(thread).unwrap_or(0);
         // To look at all objects takes much longer.
         if self.all.iter().all(|entry| entry.slot != slot) {
             self.look(view);
         }
         self.all.iter_mut().find(|entry| entry.slot == slot)
+    }
+
+    /// Returns the place of the only thread that has the state of a stopped one: two that wait have
+    /// neither one stack nor one block.
+    fn alike(&self, thread: Reference) -> Option<usize> {
+        let state = Thread::through(thread).get_state().ok()?;
+        let mut found = self.all.iter().enumerate().filter(|(_, entry)| entry.state().as_ref() == Some(&state));
+        let (at, _) = found.next()?;
+        found.next().is_none().then_some(at)
     }
 
     /// Stops all that are known.

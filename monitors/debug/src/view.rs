@@ -4,7 +4,7 @@
 use crate::copier::Copier;
 use alloc::vec::Vec;
 use nacre_abi::object::TargetType;
-use nacre_abi::state::MappingState;
+use nacre_abi::state::{MappingState, ObjectEntry};
 use nacre_abi::{ObjectType, PAGE_SIZE, Rights, USER_END};
 use nacre_nest::object_view::ObjectView;
 use nacre_nest::places::Place;
@@ -76,15 +76,28 @@ impl View {
     /// Returns the mappings of the process that it knows of: its own, and those that it has
     /// references to.
     pub fn mappings(&self) -> Vec<MappingState> {
-        let mut found: Vec<MappingState> = Vec::new();
-        for entry in self.objects.objects() {
-            let is_mapping = match ObjectType::from_number(entry.kind) {
-                Some(ObjectType::Mapping) => true,
-                Some(ObjectType::Reference) => Reference(entry.address).get_state().is_ok_and(|state| state.target == TargetType::Mapping as u64),
-                _ => false,
-            };
-            if is_mapping {
-                found.extend(Mapping(entry.address).get_state());
+        self.known_mappings().filter_map(|mapping| mapping.get_state().ok()).collect()
+    }
+
+    fn known_mappings(&self) -> impl Iterator<Item = Mapping> {
+        let is_mapping = |entry: &ObjectEntry| match ObjectType::from_number(entry.kind) {
+            Some(ObjectType::Mapping) => true,
+            Some(ObjectType::Reference) => Reference(entry.address).get_state().is_ok_and(|state| state.target == TargetType::Mapping as u64),
+            _ => false,
+        };
+        self.objects.objects().into_iter().filter(is_mapping).map(|entry| Mapping(entry.address))
+    }
+
+    /// Returns the mapping by which the process has the memory at an address, if it knows of it: an
+    /// overlay, if there is one.
+    pub fn mapping_at(&self, address: u64) -> Option<Mapping> {
+        let mut found = None;
+        for mapping in self.known_mappings() {
+            let Ok(state) = mapping.get_state() else { continue };
+            match address.checked_sub(state.start).is_some_and(|inside| inside < state.size) {
+                true if Rights(state.rights).is_over() => return Some(mapping),
+                true => found = Some(mapping),
+                false => {}
             }
         }
         found

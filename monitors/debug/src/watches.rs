@@ -1,16 +1,16 @@
 //! Memory that is watched: copies of its pages, which cannot be written, stand in front of them. An
 //! instruction that writes there has an exception, and is made with the pages open. A message may
 //! bring bytes there, so pages are open while a call is made. This holds for a replay, whose
-//! program has one thread and shares no memory.
+//! program has one thread and shares no memory. `live_writes` is about programs that run, where no
+//! copies stand in front.
 
-use crate::breakpoints::{Covered, Pages, cover};
-use crate::copier::Copier;
-use crate::view::View;
+use crate::breakpoints::Pages;
+use crate::fronts::{Front, Place};
+use crate::live::Live;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
-use nacre_abi::{PAGE_SIZE, Rights};
-use nacre_sys::Space;
+use nacre_abi::PAGE_SIZE;
 
 /// Maximum number of ranges.
 const MAX_RANGES: usize = 16;
@@ -22,7 +22,9 @@ const MAX_SIZE: u64 = PAGE_SIZE;
 pub struct Watches {
     /// Values of the ranges when they were looked at last. Empty: there was no memory.
     values: BTreeMap<(u64, u64), Vec<u8>>,
-    covered: BTreeMap<u64, Covered>,
+    covered: BTreeMap<u64, Front>,
+    /// State of watched memory of a program that runs, perhaps with several threads.
+    pub live: Option<Live>,
     /// Pages are open, while an instruction or a call is made.
     pub is_open: bool,
     /// Number of instructions that have written to the pages.
@@ -31,18 +33,6 @@ pub struct Watches {
     pub is_before: bool,
     /// A call has made the last change.
     pub is_by_call: bool,
-}
-
-/// Memory of the process, and what copies of its pages need.
-pub struct Place<'a> {
-    /// The space.
-    pub space: Space,
-    /// Memory of the process.
-    pub view: &'a View,
-    /// The thread that copies memory.
-    pub copier: &'a Copier,
-    /// Pages for copies.
-    pub pages: &'a mut Pages,
 }
 
 impl Watches {
@@ -59,6 +49,16 @@ impl Watches {
     /// Returns true if an address lies in a page that cannot be written.
     pub fn covers(&self, address: u64) -> bool {
         self.covered.contains_key(&(address & !(PAGE_SIZE - 1)))
+    }
+
+    /// Returns true if an address lies in a watched page.
+    pub fn has_page(&self, address: u64) -> bool {
+        self.pages().contains(&(address & !(PAGE_SIZE - 1)))
+    }
+
+    /// Returns true if pages stay open for now.
+    pub fn stays_open(&self) -> bool {
+        self.is_open || self.live.as_ref().is_some_and(|live| live.is_changing || live.writer.is_some())
     }
 
     /// Watches a range, too. False: that cannot be.
@@ -82,7 +82,7 @@ impl Watches {
         let was = self.values.remove(&range).is_some();
         let kept = self.pages();
         for (_, covered) in self.covered.extract_if(.., |page, _| !kept.contains(page)) {
-            covered.uncover(place.pages);
+            covered.take_away(place.pages);
         }
         was
     }
@@ -101,6 +101,12 @@ impl Watches {
         self.values.keys().copied().flat_map(pages_of).collect()
     }
 
+    /// Watches no ranges.
+    pub fn forget(&mut self, pages: &mut Pages) {
+        self.values.clear();
+        self.uncover(pages);
+    }
+
     /// Watches nothing any more.
     pub fn clear(&mut self, pages: &mut Pages) {
         self.open(pages);
@@ -110,7 +116,12 @@ impl Watches {
     /// Lets the program write to the pages.
     pub fn open(&mut self, pages: &mut Pages) {
         self.is_open = true;
-        core::mem::take(&mut self.covered).into_values().for_each(|covered| covered.uncover(pages));
+        self.uncover(pages);
+    }
+
+    /// Takes away what stands in front of the pages.
+    pub fn uncover(&mut self, pages: &mut Pages) {
+        core::mem::take(&mut self.covered).into_values().for_each(|front| front.take_away(pages));
     }
 
     /// Lets it do so no more. What is not there yet is covered when it is.
@@ -118,21 +129,32 @@ impl Watches {
         self.is_open = false;
         for page in self.pages() {
             if !self.covered.contains_key(&page)
-                && let Ok(covered) = cover((place.space, place.view), (place.copier, place.pages), page, Rights::READ)
+                && let Some(front) = self.front(place, page)
             {
-                self.covered.insert(page, covered);
+                self.covered.insert(page, front);
             }
         }
     }
 
-    /// Returns the address of a range that has changed since this was asked last.
-    pub fn changed(&mut self, place: &Place<'_>) -> Option<u64> {
-        let mut found = None;
+    /// Puts something in front of a page.
+    fn front(&mut self, place: &mut Place<'_>, page: u64) -> Option<Front> {
+        let Some(live) = &mut self.live else { return Front::copy(place, page) };
+        let known = live.mappings.get(&page).and_then(|mapping| Front::of_mapping(place.space, *mapping, page));
+        known.or_else(|| {
+            let mapping = place.view.mapping_at(page)?;
+            live.mappings.insert(page, mapping);
+            Front::of_mapping(place.space, mapping, page)
+        })
+    }
+
+    /// Returns the addresses of ranges that have changed since this was asked last.
+    pub fn changed(&mut self, place: &Place<'_>) -> Vec<u64> {
+        let mut found = Vec::new();
         for (range, value) in &mut self.values {
             let now = read(place, *range);
             let was = core::mem::replace(value, now);
-            if !was.is_empty() && was != *value {
-                found = found.or(Some(range.0));
+            if !was.is_empty() && !value.is_empty() && was != *value {
+                found.push(range.0);
             }
         }
         found

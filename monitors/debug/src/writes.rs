@@ -6,10 +6,11 @@ use crate::inferior::Inferior;
 use crate::library::is_in_library;
 use crate::stops::{KIND_STEP, TRAP, Verdict};
 use crate::threads::{Mode, TRAP_FLAG};
-use crate::watches::Place;
+use crate::fronts::Place;
 use nacre_abi::fault::{KIND_BREAKPOINT, KIND_MEMORY};
 use nacre_abi::state::ThreadState;
 use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
 use nacre_gdb::Reason;
 use nacre_nest::host::Exception;
 
@@ -51,7 +52,7 @@ impl Inferior {
         if matches!(mode, Mode::Call(_)) && !is_awaited {
             return None;
         }
-        let changed = self.close_watches(copier, pages);
+        let changed = if self.watches.live.is_some() { None } else { self.close_watches(copier, pages).first().copied() };
         self.watches.is_by_call = is_awaited;
         let plain = ThreadState { rip: state.rip - u64::from(is_awaited), rflags: state.rflags & !TRAP_FLAG, ..state };
         let entry = self.threads.get(raised.thread)?;
@@ -96,8 +97,8 @@ impl Inferior {
         Some(Verdict::GoOn(ThreadState { rflags: raised.state.rflags | TRAP_FLAG, ..raised.state }))
     }
 
-    /// Closes watched pages. Returns the address of what has changed.
-    fn close_watches(&mut self, copier: &Copier, pages: &mut Pages) -> Option<u64> {
+    /// Closes watched pages. Returns the addresses of what has changed.
+    pub fn close_watches(&mut self, copier: &Copier, pages: &mut Pages) -> Vec<u64> {
         let space = self.space();
         let mut place = Place { space, view: &self.view, copier, pages };
         self.watches.close(&mut place);
@@ -107,11 +108,11 @@ impl Inferior {
     /// Watches a range, too. False: that cannot be.
     pub fn watch(&mut self, (copier, pages): (&Copier, &mut Pages), range: (u64, u64)) -> bool {
         let space = self.space();
-        let is_open = self.watches.is_open;
+        let stays_open = self.watches.stays_open();
         let mut place = Place { space, view: &self.view, copier, pages };
         let is_added = self.watches.add(&mut place, range);
-        if is_open {
-            self.watches.open(pages);
+        if stays_open {
+            self.watches.uncover(pages);
         }
         is_added
     }
@@ -130,10 +131,10 @@ impl Inferior {
 
     /// Calls a function that may write to watched pages.
     pub fn with_watches_open<T>(&mut self, (copier, pages): (&Copier, &mut Pages), what: impl FnOnce(&mut Inferior) -> T) -> T {
-        let was_open = self.watches.is_open;
-        self.watches.open(pages);
+        let stays_open = self.watches.stays_open();
+        self.watches.uncover(pages);
         let result = what(self);
-        if !was_open {
+        if !stays_open {
             self.close_watches(copier, pages);
         }
         result

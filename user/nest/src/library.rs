@@ -24,23 +24,33 @@ pub const REGISTERS_SET: u64 = 1 << 32;
 /// Place of a half word that holds the thread's number.
 pub const THREAD_NUMBER: u64 = 80 + 4 * 186;
 
-/// Bytes before the address at which the kernel continues system calls where twelve half words lie:
-/// [`ENTRIES_MAGIC`], and distances from that address. They lead behind the entry's count of calls;
-/// to the entry of calls with known answers that do not come through the kernel, and its second
-/// instruction; to that of other such calls, and its second instruction; to the way out that
+/// Bytes before the address at which the kernel continues system calls where sixteen half words
+/// lie: [`ENTRIES_MAGIC`], and distances from that address. They lead behind the entry's count of
+/// calls; to the entry of calls with known answers that do not come through the kernel, and its
+/// second instruction; to that of other such calls, and its second instruction; to the way out that
 /// restores all registers from the frame at the stack pointer; to the entry for signals; to the
-/// gate of signals, and its second instruction; and to the set of signals that pass the gate. The
-/// last is 0.
+/// gate of signals, and its second instruction; to the set of signals that pass the gate; to the
+/// gate of changes, and its second instruction; to a half word that is not 0 while mappings of the
+/// program change; and to the half word `nacre_sys::landing::REASONS`. The last is 0.
 ///
 /// A thread at the gate is about to deliver a signal. `rdi` has its number, `rsi` the address of
 /// its `siginfo`, `rdx` the address of its handler or 0. `r8` is 1 if the signal has cut off a call
 /// that can be made again. The registers of the program are in the frame, all 18 words. The thread
 /// continues with the number in `rax`, 0 if there is no signal.
-pub const ENTRIES: u64 = 64;
+///
+/// Threads come to the gate of changes if the flag `nacre_sys::landing::WATCHED` is set. `rdi` says
+/// what they do: [`CHANGES_BEGIN`], [`CHANGES_END`] or [`THREAD_IS_MADE`].
+pub const ENTRIES: u64 = 80;
 /// Number of the half words.
-pub const ENTRY_WORDS: usize = 12;
+pub const ENTRY_WORDS: usize = 16;
 /// First of them.
-pub const ENTRIES_MAGIC: u32 = 0x4e61_6568;
+pub const ENTRIES_MAGIC: u32 = 0x4e61_6569;
+/// Mappings of the program are about to change: nothing may stand in front of its memory.
+pub const CHANGES_BEGIN: u64 = 0;
+/// Mappings of the program stay as they are.
+pub const CHANGES_END: u64 = 1;
+/// A thread was made, which does not run yet.
+pub const THREAD_IS_MADE: u64 = 2;
 
 /// Addresses of the entries, found by a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,13 +69,19 @@ pub struct Entries {
     pub gate: [u64; 2],
     /// Place of the set of signals that pass the gate: a bit for each, the lowest for signal 1.
     pub stopping: u64,
+    /// Gate of changes, and its second instruction.
+    pub changes: [u64; 2],
+    /// Place of a half word that is not 0 while mappings of the program change.
+    pub changing: u64,
+    /// Place of the reasons why answers land elsewhere.
+    pub landing: u64,
 }
 
 impl Entries {
     /// Finds the entries by the half words of the list before the entry at `foreign`. `None`: there
     /// is no such list, or it leads out of the library.
     pub fn from_words(foreign: u64, words: [u32; ENTRY_WORDS]) -> Option<Entries> {
-        let [ENTRIES_MAGIC, look, quick, quick_next, call, call_next, leave, signal, gate, gate_next, stopping, 0] = words else { return None };
+        let [ENTRIES_MAGIC, look, quick, quick_next, call, call_next, leave, signal, gate, gate_next, stopping, changes, changes_next, changing, landing, 0] = words else { return None };
         let at = |distance: u32| foreign.wrapping_add_signed(i64::from(distance.cast_signed()));
         let found = Entries {
             foreign: [foreign, at(look)],
@@ -75,8 +91,11 @@ impl Entries {
             signal: at(signal),
             gate: [at(gate), at(gate_next)],
             stopping: at(stopping),
+            changes: [at(changes), at(changes_next)],
+            changing: at(changing),
+            landing: at(landing),
         };
-        let all = [found.foreign, found.quick, found.call, found.gate, [found.leave, found.signal], [found.stopping; 2]];
+        let all = [found.foreign, found.quick, found.call, found.gate, found.changes, [found.leave, found.signal], [found.stopping, found.changing], [found.landing; 2]];
         all.as_flattened().iter().all(|address| LIBRARY_RANGE.contains(address)).then_some(found)
     }
 }
@@ -90,12 +109,13 @@ mod tests {
         const FOREIGN: u64 = 0x7e00_0000_1000;
         let found = |words: [i32; ENTRY_WORDS]| Entries::from_words(FOREIGN, words.map(i32::cast_unsigned));
         let magic = ENTRIES_MAGIC.cast_signed();
-        let entries = found([magic, 8, -64, -55, 32, 35, 100, 200, 300, 303, 4096, 0]).unwrap();
+        let entries = found([magic, 8, -64, -55, 32, 35, 100, 200, 300, 303, 4096, 400, 403, 4104, 4108, 0]).unwrap();
         assert_eq!((entries.foreign, entries.quick, entries.call), ([FOREIGN, FOREIGN + 8], [FOREIGN - 64, FOREIGN - 55], [FOREIGN + 32, FOREIGN + 35]));
         assert_eq!((entries.leave, entries.signal), (FOREIGN + 100, FOREIGN + 200));
+        assert_eq!((entries.changes, entries.changing, entries.landing), ([FOREIGN + 400, FOREIGN + 403], FOREIGN + 4104, FOREIGN + 4108));
         assert_eq!((entries.gate, entries.stopping), ([FOREIGN + 300, FOREIGN + 303], FOREIGN + 4096));
-        assert_eq!(found([magic + 1, 8, -64, -55, 32, 35, 100, 200, 300, 303, 4096, 0]), None);
-        assert_eq!(found([magic, 8, -64, -55, 32, 35, 100, 200, 300, 303, 4096, 1]), None);
-        assert_eq!(found([magic, 8, i32::MIN, -55, 32, 35, 100, 200, 300, 303, 4096, 0]), None);
+        assert_eq!(found([magic + 1, 8, -64, -55, 32, 35, 100, 200, 300, 303, 4096, 400, 403, 4104, 4108, 0]), None);
+        assert_eq!(found([magic, 8, -64, -55, 32, 35, 100, 200, 300, 303, 4096, 400, 403, 4104, 4108, 1]), None);
+        assert_eq!(found([magic, 8, i32::MIN, -55, 32, 35, 100, 200, 300, 303, 4096, 400, 403, 4104, 4108, 0]), None);
     }
 }

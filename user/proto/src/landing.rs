@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use nacre_sys::ipc::{Buffers, Received};
 use nacre_sys::{Code, Span, SpanMut, Status};
 
-pub use nacre_sys::landing::{is_needed, need};
+pub use nacre_sys::landing::{REASONS, is_needed, is_pageable, is_watched, need};
 
 use crate::flags::SEGMENT_PAGEABLE;
 use crate::{dataspace, memory};

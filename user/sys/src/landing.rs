@@ -4,7 +4,7 @@
 //! program that has pageable memory receives into memory that stays, and copies from there. Its
 //! copy waits for the page as every access does.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use nacre_abi::message::MAX_BYTES;
 use nacre_abi::{Call, Status};
@@ -12,20 +12,37 @@ use nacre_abi::{Call, Status};
 use crate::ipc::{Buffers, Message, Received};
 use crate::{Reference, Span, SpanMut, raw};
 
-static NEEDED: AtomicBool = AtomicBool::new(false);
+/// Reasons why answers have to land elsewhere: [`PAGEABLE`], [`WATCHED`].
+pub static REASONS: AtomicU32 = AtomicU32::new(0);
+/// Some of this program's memory may go.
+const PAGEABLE: u32 = 1;
+/// A debugger watches memory of this program, whose pages cannot be written meanwhile. It sets this
+/// itself.
+pub const WATCHED: u32 = 2;
 
 /// Size up to which an answer takes little of the stack.
 const SHORT: usize = 512;
 
 /// Notes that some of this program's memory may go from now on.
 pub fn need() {
-    NEEDED.store(true, Ordering::Relaxed);
+    REASONS.fetch_or(PAGEABLE, Ordering::Relaxed);
 }
 
 /// Returns true if answers have to land elsewhere.
 #[inline(always)]
 pub fn is_needed() -> bool {
-    NEEDED.load(Ordering::Relaxed)
+    REASONS.load(Ordering::Relaxed) != 0
+}
+
+/// Returns true if some of this program's memory may go.
+pub fn is_pageable() -> bool {
+    REASONS.load(Ordering::Relaxed) & PAGEABLE != 0
+}
+
+/// Returns true if a debugger watches memory of this program.
+#[inline(always)]
+pub fn is_watched() -> bool {
+    REASONS.load(Ordering::Relaxed) & WATCHED != 0
 }
 
 /// Calls, receives on the stack, and copies what came to where it is wanted.

@@ -101,10 +101,10 @@ macro_rules! pop_rest {
 /// The list that debuggers look for, `nacre_nest::library::ENTRIES`, and the way in for faults.
 macro_rules! before_entry {
     () => {
-        ".p2align 4; .long 0x4e616568, nacre_look - nacre_foreign_entry, nacre_site_quick - nacre_foreign_entry; .long nacre_site_quick_next - nacre_foreign_entry, nacre_site_call - nacre_foreign_entry; .long nacre_site_call_next - nacre_foreign_entry, nacre_leave_whole - nacre_foreign_entry, nacre_signal_entry - nacre_foreign_entry; .long nacre_gate - nacre_foreign_entry, nacre_gate_next - nacre_foreign_entry; .long {stopping} - nacre_foreign_entry, 0; .p2align 4; jmp 6f; .p2align 4"
+        ".p2align 4; .long 0x4e616569, nacre_look - nacre_foreign_entry, nacre_site_quick - nacre_foreign_entry; .long nacre_site_quick_next - nacre_foreign_entry, nacre_site_call - nacre_foreign_entry; .long nacre_site_call_next - nacre_foreign_entry, nacre_leave_whole - nacre_foreign_entry, nacre_signal_entry - nacre_foreign_entry; .long nacre_gate - nacre_foreign_entry, nacre_gate_next - nacre_foreign_entry; .long {stopping} - nacre_foreign_entry, nacre_changes - nacre_foreign_entry, nacre_changes_next - nacre_foreign_entry; .long {changing} - nacre_foreign_entry, {landing} - nacre_foreign_entry, 0; .p2align 4; jmp 6f; .p2align 4"
     };
 }
-const _: () = assert!(ENTRIES_MAGIC == 0x4e61_6568);
+const _: () = assert!(ENTRIES_MAGIC == 0x4e61_6569);
 
 /// Entry points at fixed distances.
 ///
@@ -170,7 +170,7 @@ extern "C" fn entries() {
         attend = sym attend,
         attend_again = sym attend_again,
         faulted = sym faulted,
-        stopping = sym debugger::STOPPING,
+        stopping = sym debugger::STOPPING, changing = sym debugger::CHANGING, landing = sym nacre_proto::landing::REASONS,
     )
 }
 
@@ -232,7 +232,7 @@ static GATE: extern "C" fn(u64, &[u64; 16], u64, &mut Frame, u64) -> u64 = gate;
 /// The way in that begins before the place where system calls continue ends at that place.
 const _: () = assert!(REFLECTED == 16);
 /// Debuggers find the entries before that way in, and write what the entry writes first.
-const _: () = assert!(library::ENTRIES == REFLECTED + 48 && SCRATCH == offset_of!(Block, scratch) as u64);
+const _: () = assert!(library::ENTRIES == REFLECTED + 64 && SCRATCH == offset_of!(Block, scratch) as u64);
 const _: () = assert!(library::INJECTED == offset_of!(Block, injected) as u64 && library::RESUME == offset_of!(Block, resume) as u64);
 const _: () = assert!(library::ATTENTION == offset_of!(Block, attention) as u64 && library::PARKED == offset_of!(Block, parked) as u64 && library::THREAD_NUMBER == offset_of!(Block, quick) as u64 + 4 * 186);
 

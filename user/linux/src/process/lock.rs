@@ -2,6 +2,7 @@
 
 use crate::abi::errno::Errno;
 use crate::process::Process;
+use crate::raw::debugger;
 use crate::raw::global::Global;
 use crate::raw::thread_block::Block;
 use core::hint::black_box;
@@ -28,6 +29,7 @@ pub fn unlocked<R>(process: &mut Process, wait: impl FnOnce() -> R) -> R {
     // Other threads change the process through the static meanwhile: nothing of it may be kept in
     // registers.
     black_box(&mut *process);
+    debugger::changes_end();
     lock.unlock();
     let result = wait();
     lock.lock();
@@ -39,13 +41,16 @@ pub fn unlocked<R>(process: &mut Process, wait: impl FnOnce() -> R) -> R {
 pub fn with_process<R>(index: usize, work: impl FnOnce(&mut Process) -> R) -> Option<R> {
     PROCESS.with(|process| {
         process.caller = index;
-        work(process)
+        let result = work(process);
+        debugger::changes_end();
+        result
     })
 }
 
 /// The end of a thread: it holds the lock, which it frees, and waits for ever, or until it is used
 /// again.
 pub fn park(block: &'static Block) -> ! {
+    debugger::changes_end();
     PROCESS.lock().unlock();
     block.parked.store(1, Ordering::Release);
     loop {

@@ -114,7 +114,7 @@ impl supply::ResourceSource for Maker {
 
     fn data_pool(&mut self) -> Option<Reference> {
         // Whoever has no pageable memory is not below a pager.
-        if nacre_proto::landing::is_needed() { nacre_rt::memory::pool().ok() } else { None }
+        if nacre_proto::landing::is_pageable() { nacre_rt::memory::pool().ok() } else { None }
     }
 
     fn library(&mut self) -> Result<Loaded<Source>, SpawnError> {

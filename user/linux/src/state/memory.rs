@@ -29,6 +29,7 @@ pub mod user_access;
 pub mod user_faults;
 
 use crate::abi::errno::{EACCES, ENOMEM, Errno};
+use crate::raw::debugger;
 use crate::raw::memory_words;
 use crate::services::connections::Services;
 use crate::services::segment::{Paging, Segment};
@@ -223,6 +224,7 @@ impl Memory {
 
     /// Takes a range away, but for what is the library's own.
     pub fn remove(&mut self, start: u64, end: u64) -> Result<(), Errno> {
+        debugger::change_begins();
         if self.locked.touches(start, end) {
             self.unpin(start, end);
             self.locked.forget(start, end);

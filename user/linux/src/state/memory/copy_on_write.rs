@@ -11,6 +11,7 @@
 //! itself writes for the program it takes through [`Memory::writable`], which has it copied before.
 
 use crate::abi::errno::{ENOMEM, Errno};
+use crate::raw::debugger;
 use crate::raw::memory_words;
 use crate::services::segment::Segment;
 use crate::state::memory::Memory;
@@ -71,6 +72,7 @@ impl Part {
     }
 
     fn replace_shown(&mut self, rights: Rights, copies: bool) -> Result<(), Errno> {
+        debugger::change_begins();
         let MappingState { start, size, .. } = self.state;
         let segment = match copies {
             true => Segment::filled(size)?,

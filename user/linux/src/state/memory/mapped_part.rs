@@ -1,6 +1,7 @@
 //! A part of the program's memory: what is mapped there, and what a fork does with it.
 
 use crate::abi::errno::{ENOMEM, Errno};
+use crate::raw::debugger;
 use crate::services::heap_room;
 use crate::services::segment::Segment;
 use crate::state::files::open_file::OpenFile;
@@ -104,6 +105,7 @@ pub struct Part {
 impl Part {
     /// Maps `size` bytes of a segment from `offset` on at `start`.
     pub fn create(segment: Rc<Segment>, start: u64, size: u64, offset: u64, rights: Rights) -> Result<Part, Errno> {
+        debugger::change_begins();
         let region = Region::through(segment.region());
         let mapping = OwnedMapping::new(Space::OWN, start, size, region, offset, rights).map_err(|_| ENOMEM)?;
         let state = MappingState { start, size, offset, rights: rights.0, ..MappingState::default() };
@@ -205,6 +207,7 @@ impl Part {
     }
 
     pub(super) fn set(&mut self, state: MappingState) -> Result<(), Errno> {
+        debugger::change_begins();
         self.shown.handle().set_state(&state).map_err(|_| ENOMEM)?;
         self.state = state;
         Ok(())

@@ -1,6 +1,7 @@
 //! Copies of single pages, in front of what a lazy area shows.
 
 use crate::abi::errno::{ENOMEM, Errno};
+use crate::raw::debugger;
 use crate::services::heap_room;
 use crate::services::segment::Segment;
 use alloc::collections::BTreeMap;
@@ -60,12 +61,14 @@ impl<C> Pages<C> {
 
     /// Destroys the copies of a range.
     pub fn forget(&mut self, start: u64, end: u64) {
+        debugger::change_begins();
         let mut behind = self.0.split_off(&start);
         self.0.append(&mut behind.split_off(&end));
     }
 
     /// Destroys all copies.
     pub fn clear(&mut self) {
+        debugger::change_begins();
         self.0.clear();
     }
 
@@ -161,6 +164,7 @@ impl PageCopy {
 
     /// A page of a segment, from `offset` on, in front of what else is at `page`.
     pub fn of_segment(segment: Rc<Segment>, offset: u64, page: u64, rights: Rights, is_protected: bool) -> Result<PageCopy, Errno> {
+        debugger::change_begins();
         let (region, rights) = (Region::through(segment.region()), allowed(rights, is_protected));
         let shown = OwnedMapping::new(Space::OWN, page, PAGE_SIZE, region, offset, rights).map_err(|_| ENOMEM)?;
         let state = MappingState { start: page, size: PAGE_SIZE, offset, rights: rights.0, ..MappingState::default() };
@@ -179,6 +183,7 @@ impl PageCopy {
 
     fn set(&mut self, state: MappingState) -> Result<(), Errno> {
         if self.state.rights != state.rights || self.state.start != state.start {
+            debugger::change_begins();
             self.shown.handle().set_state(&state).map_err(|_| ENOMEM)?;
             self.state = state;
         }
@@ -218,6 +223,7 @@ impl Bank {
         }
         let Some(open) = &self.open else { return Err(ENOMEM) };
         let offset = self.used * PAGE_SIZE;
+        debugger::change_begins();
         fill(open.place.window().start() + offset)?;
         let rights = rights.union(Rights::OVER);
         let region = Region::through(open.segment.region());

@@ -1,6 +1,7 @@
 //! The threads of the program.
 
 use crate::abi::errno::{EAGAIN, Errno};
+use crate::raw::debugger;
 use crate::raw::thread_area::AREA_SIZE;
 use crate::raw::thread_block::Block;
 use crate::state::memory::user_access;
@@ -93,6 +94,7 @@ impl Threads {
         let start = addresses(AREA_SIZE as u64).ok_or(EAGAIN)?;
         let area = Segment::map(start, AREA_SIZE as u64, Rights::NONE).map_err(|_| EAGAIN)?;
         let kernel = OwnedThread::make(|slot| nacre_sys::Thread::create(slot, Space::OWN)).map_err(|_| EAGAIN)?.leak();
+        debugger::thread_is_made();
         Ok(Spare { block: user_access::block_in(area), kernel })
     }
 
