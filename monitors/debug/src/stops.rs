@@ -302,7 +302,7 @@ impl Inferior {
             let plain = ThreadState { fault: 0, fault_first: 0, fault_second: 0, fault_third: 0, rflags: state.rflags & !TRAP_FLAG, ..state };
             match state.fault_first {
                 KIND_BREAKPOINT if self.breakpoints.has(state.rip.wrapping_sub(1)) => drop(entry.set(&ThreadState { rip: state.rip - 1, ..plain })),
-                KIND_MEMORY if self.watches.has_page(state.fault_third) => drop(entry.set(&plain)),
+                KIND_MEMORY if self.watches.live.is_some() && self.watches.has_page(state.fault_third) => drop(entry.set(&plain)),
                 KIND_STEP if matches!(entry.mode, Mode::Step | Mode::Write(_)) => drop(entry.set(&plain)),
                 _ => {}
             }
