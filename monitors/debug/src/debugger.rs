@@ -11,6 +11,7 @@ use crate::rewinder::Rewinder;
 use crate::score;
 use crate::signalled::Choice;
 use crate::tape::Tape;
+use crate::threads::{Entry, Located};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use nacre_gdb::{Events, Session, Stop, ThreadId};
@@ -18,7 +19,6 @@ use nacre_nest::host::KILLED;
 use nacre_nest::interpose::stage::write_all;
 use nacre_proto::Errno;
 use nacre_sys::lock::{Condition, Lock};
-use nacre_abi::rights::REFERENCE_ALL;
 use nacre_sys::{OwnedPortSet, OwnedReference, PortSet};
 
 /// Processes, and what is needed to debug them.
@@ -218,21 +218,23 @@ impl Debugger {
         self.inferiors.values().find(|inferior| inferior.word == word).map(|inferior| inferior.number)
     }
 
-    /// The first thread of the environment with this word, as [`Debugger::thread_of`] has it.
-    pub fn first_of(&mut self, word: u64) -> Option<(u64, u64, OwnedReference)> {
-        let inferior = self.inferiors.get_mut(&self.process_of(word)?)?;
-        let entry = inferior.threads.iter().next()?;
-        let (slot, home) = entry.places();
-        Some((slot, home, OwnedReference::made_by(|place| entry.thread().reference(place, REFERENCE_ALL)).ok()?))
+    /// The first thread of the environment with this word.
+    pub fn first_of(&mut self, word: u64) -> Option<Located> {
+        self.inferiors.get_mut(&self.process_of(word)?)?.threads.iter().next()?.located()
     }
 
-    /// The thread of a recorded program that a reference leads to: its place, its address in our
-    /// own space, and a reference with all rights.
-    pub fn thread_of(&mut self, thread: Scheduled) -> Option<(u64, u64, OwnedReference)> {
+    /// The thread of a recorded program that a reference leads to.
+    pub fn thread_of(&mut self, thread: Scheduled) -> Option<Located> {
         let inferior = self.inferiors.get_mut(&self.process_of(thread.word)?)?;
-        let entry = inferior.threads.find(&inferior.view, thread.reference)?;
-        let (slot, home) = entry.places();
-        Some((slot, home, OwnedReference::made_by(|place| entry.thread().reference(place, REFERENCE_ALL)).ok()?))
+        inferior.threads.find(&inferior.view, thread.reference)?.located()
+    }
+
+    /// All threads of the environment with this word. To look for them takes long.
+    pub fn threads_of(&mut self, word: u64) -> Vec<Located> {
+        let process = self.process_of(word);
+        let Some(inferior) = process.and_then(|process| self.inferiors.get_mut(&process)) else { return Vec::new() };
+        inferior.threads.look(&inferior.view);
+        inferior.threads.iter().filter_map(Entry::located).collect()
     }
 
     /// The process and the thread with these numbers.

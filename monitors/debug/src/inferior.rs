@@ -303,7 +303,7 @@ impl Inferior {
             entry.returned = None;
             entry.changed.clear();
             match pending {
-                Some(exception) => ended = self.hand_on(number, &exception, &state).or(ended),
+                Some(exception) => ended = self.hand_on((number, false), &exception, &state).or(ended),
                 None => {
                     entry.set(&state);
                     entry.start();

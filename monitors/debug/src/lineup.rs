@@ -2,6 +2,7 @@
 
 use crate::debugger;
 use crate::halt::Scheduled;
+use crate::threads::Located;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use nacre_abi::state::ThreadState;
@@ -36,8 +37,6 @@ pub struct Member {
     /// Address of the object in our own space.
     home: u64,
     pub place: Place,
-    /// True if others have made it: it lies nowhere in our own space.
-    is_adopted: bool,
     /// True if it was left in the middle of what it computes.
     pub is_amid: bool,
     /// Nanoseconds that the wait takes at most which it is about to make again.
@@ -71,15 +70,20 @@ impl Member {
         self.home != 0 && thread.reveal(page, PAGE_SIZE).is_ok_and(|found| found.is_some_and(|found| found.address == self.home))
     }
 
+    /// Returns true if it is the thread of an environment that was found at an address.
+    fn is_there(&self, word: u64, slot: u64) -> bool {
+        self.place != Place::Gone && (self.word, self.slot) == (word, slot)
+    }
+
     /// Returns what it waits for, as the kernel tells. `None`: it has gone.
     pub fn waiting(&self) -> Option<u64> {
         self.thread().waiting().ok()
     }
 
-    /// Returns true if it is one that others have made, which could not run and can by now. To look
-    /// for it takes long.
+    /// Returns true if it is the first one of its process, which could not run and can by now.
+    /// Others have made it, so to look for it takes long.
     fn has_woken(&self) -> bool {
-        self.is_adopted && self.place != Place::Ready && self.waiting().is_some_and(|waiting| waiting::kind(waiting) == waiting::RUNS)
+        self.slot == 0 && self.place != Place::Ready && self.waiting().is_some_and(|waiting| waiting::kind(waiting) == waiting::RUNS)
     }
 
     /// The state of the thread, which is stopped, in its wait.
@@ -170,17 +174,36 @@ impl Lineup {
 
     /// The first thread of an environment gets a number.
     pub fn adopt(&mut self, word: u64) {
-        if let Some((slot, home, reference)) = debugger::with(|state| state.debugger.first_of(word)).flatten() {
-            self.members.push(Member { reference, word, slot, home, place: Place::Blocked, is_adopted: true, is_amid: false, limit: None });
+        if let Some(found) = debugger::with(|state| state.debugger.first_of(word)).flatten() {
+            self.add(word, found);
         }
+    }
+
+    /// Adds a thread, which is not ready yet; its number.
+    fn add(&mut self, word: u64, Located { slot, home, reference }: Located) -> usize {
+        self.members.push(Member { reference, word, slot, home, place: Place::Blocked, is_amid: false, limit: None });
+        self.members.len() - 1
     }
 
     /// A thread is ready, as the kernel says.
     pub fn announced(&mut self, thread: Scheduled) {
         let Some(number) = self.number(thread) else { return };
         if self.place(number) != Place::Ready {
-            self.set(number, Place::Ready);
-            self.ready.push_back(number);
+            self.put_back(number);
+        } else if self.members[number].slot == 0 {
+            self.find_unknown(thread.word);
+        }
+    }
+
+    /// The first thread of an environment is ready a second time: another one was taken for it,
+    /// perhaps, which was made in the same turn.
+    fn find_unknown(&mut self, word: u64) {
+        for found in debugger::with(|state| state.debugger.threads_of(word)).unwrap_or_default() {
+            let is_ready = Thread::through(found.reference.handle()).waiting().is_ok_and(|waiting| waiting::kind(waiting) == waiting::RUNS);
+            if is_ready && self.members.iter().all(|member| !member.is_there(word, found.slot)) {
+                let number = self.add(word, found);
+                self.put_back(number);
+            }
         }
     }
 
@@ -195,18 +218,16 @@ impl Lineup {
         if let Some(number) = self.members.iter().position(|member| lives(member) && member.word == thread.word && member.has_woken()) {
             return Some(number);
         }
-        let (slot, home, reference) = debugger::with(|state| state.debugger.thread_of(thread)).flatten()?;
-        let is_there = |member: &Member| lives(member) && (member.word, member.slot) == (thread.word, slot);
-        if let Some(number) = self.members.iter().position(is_there) {
+        let found = debugger::with(|state| state.debugger.thread_of(thread)).flatten()?;
+        if let Some(number) = self.members.iter().position(|member| member.is_there(thread.word, found.slot)) {
             let member = &mut self.members[number];
             if member.is_lost() {
                 // Another thread is where it was.
-                (member.reference, member.home) = (reference, home);
+                (member.reference, member.home) = (found.reference, found.home);
             }
             return Some(number);
         }
-        self.members.push(Member { reference, word: thread.word, slot, home, place: Place::Blocked, is_adopted: false, is_amid: false, limit: None });
-        Some(self.members.len() - 1)
+        Some(self.add(thread.word, found))
     }
 
     /// Takes the thread that has been ready for longest, for it to run.

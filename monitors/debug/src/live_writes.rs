@@ -39,7 +39,7 @@ impl Inferior {
     /// does.
     pub fn holds_exception(&mut self, number: u32, exception: &Exception, state: &ThreadState) -> bool {
         let Some(entry) = self.threads.get(number) else { return false };
-        let slot = entry.places().0;
+        let slot = entry.slot;
         let Some(live) = self.watches.live.as_mut().filter(|live| live.writer.is_some_and(|writer| writer.slot != slot)) else { return false };
         live.held.push(slot);
         let waits = match exception.kind {
@@ -55,7 +55,7 @@ impl Inferior {
     pub fn judge_live_write(&mut self, debugger: (&Copier, &mut Pages), raised: &mut Raised<'_>) -> Option<Verdict> {
         let live = self.watches.live.as_ref()?;
         let Raised { thread, exception, state, .. } = raised;
-        let slot = self.threads.get(*thread)?.places().0;
+        let slot = self.threads.get(*thread)?.slot;
         if live.writer.is_some_and(|writer| writer.slot == slot) {
             return self.has_written(debugger, raised);
         }
@@ -77,7 +77,7 @@ impl Inferior {
         let behind = repeated(&code[..size]).and_then(|size| raised.state.rip.checked_add(size));
         let behind = behind.filter(|behind| self.insert(copier, pages, *behind));
         let entry = self.threads.get(raised.thread)?;
-        let writer = Writer { slot: entry.places().0, mode: entry.mode, behind };
+        let writer = Writer { slot: entry.slot, mode: entry.mode, behind };
         entry.mode = Mode::Write(entry.mode == Mode::Step);
         self.watches.uncover(pages);
         let live = self.watches.live.as_mut()?;
@@ -137,7 +137,7 @@ impl Inferior {
         for entry in self.threads.iter_mut().filter(|entry| entry.number != number && !entry.is_ours) {
             entry.stop();
             if entry.is_ours {
-                stopped.push(entry.places().0);
+                stopped.push(entry.slot);
             }
         }
         stopped

@@ -158,7 +158,7 @@ impl Debugger {
                 entry.start();
             }
             Verdict::HandOn => {
-                let ended = inferior.hand_on(number, exception, state);
+                let ended = inferior.hand_on((number, self.tape.is_some()), exception, state);
                 self.ended.extend(ended.map(|status| (thread.process, status)));
             }
             Verdict::Stop(state, signal, reason) => {
@@ -242,15 +242,15 @@ fn stepped(memory: (&crate::view::View, &crate::copier::Copier), entry: &mut Ent
 
 impl Inferior {
     /// Gives an exception of a stopped thread to who keeps the program beside us. Returns the
-    /// status if that is the process's end.
-    pub fn hand_on(&mut self, number: u32, exception: &Exception, state: &ThreadState) -> Option<u64> {
+    /// status if that is the process's end. `is_alone`: no other thread runs meanwhile.
+    pub fn hand_on(&mut self, (number, is_alone): (u32, bool), exception: &Exception, state: &ThreadState) -> Option<u64> {
         if let Keeper::Manager = self.keeper {
             return self.hand_on_to_manager(number, exception, state);
         }
         crate::score::with(|score| score.is_handed_on = true);
         let state = &self.counts_no_more(number, state);
         // Whatever other threads do meanwhile would go there, too.
-        let running = self.stop_others(number);
+        let running = if is_alone { alloc::vec::Vec::new() } else { self.stop_others(number) };
         let faulted = ThreadState {
             fault: ThreadState::FAULT_EXCEPTION,
             fault_first: exception.kind,

@@ -46,7 +46,7 @@ impl Debugger {
         let flags = if action.is_step && entry.mode != Mode::StepAgain { state.rflags | TRAP_FLAG } else { state.rflags & !TRAP_FLAG };
         let state = ThreadState { rflags: flags, ..state };
         if let Some(exception) = pending.filter(|exception| exception.signal() == u64::from(action.signal)) {
-            let ended = inferior.hand_on(thread.thread, &exception, &state);
+            let ended = inferior.hand_on((thread.thread, self.tape.is_some()), &exception, &state);
             self.ended.extend(ended.map(|status| (thread.process, status)));
             return;
         }

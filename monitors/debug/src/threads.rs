@@ -50,7 +50,7 @@ pub struct Entry {
     /// Number that gdb knows it by.
     pub number: u32,
     /// Address of the object in our own space; 0 for the first, which others have made.
-    slot: u64,
+    pub slot: u64,
     /// Address of the object in our own space as long as it is known, or 0.
     home: u64,
     reference: OwnedReference,
@@ -82,6 +82,17 @@ pub struct Entry {
     pub returned: Option<u64>,
 }
 
+/// A thread and where it lies.
+pub struct Located {
+    /// Address of the object in our own space at which it was found; 0 for the first thread of a
+    /// process.
+    pub slot: u64,
+    /// Address of the object in our own space, if it is known.
+    pub home: u64,
+    /// Reference to it, with all rights.
+    pub reference: OwnedReference,
+}
+
 impl Entry {
     /// The thread.
     pub fn thread(&self) -> Thread {
@@ -96,9 +107,10 @@ impl Entry {
         is_home || self.slot == 0 && has_same_time(self.thread(), thread)
     }
 
-    /// Addresses of the object in our own space, as it was found and as it is known.
-    pub fn places(&self) -> (u64, u64) {
-        (self.slot, self.home)
+    /// The thread for others, who keep a reference of their own.
+    pub fn located(&self) -> Option<Located> {
+        let reference = OwnedReference::made_by(|place| self.thread().reference(place, REFERENCE_ALL)).ok()?;
+        Some(Located { slot: self.slot, home: self.home, reference })
     }
 
     /// Reads the state of the stopped thread.
