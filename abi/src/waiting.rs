@@ -1,5 +1,5 @@
 //! What a thread waits for, as `thread_time` tells it: bits 0-7 say how it waits; bit 8 is set if
-//! it receives, sleeps or waits for a lock for a limited time, bit 9 if its fault is an exception;
+//! it waits for a limited time (but for a fault), bit 9 if its fault is an exception;
 //! bits 32-63 are the label of its message, if it sends one or awaits the reply.
 
 /// State of a thread that runs, or could.

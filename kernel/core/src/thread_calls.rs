@@ -70,12 +70,13 @@ impl<M: Machine> Kernel<M> {
 
     /// Returns what a thread waits for, in a word of [`waiting`].
     fn waiting_of(thread: Thread<'_>) -> u64 {
+        let timed = u64::from(thread.register(Self::timeout_register(thread)) != 0) * waiting::TIMED;
         match thread.wait() {
             _ if thread.has(Thread::STOPPED) && thread.cpu() == 0 => waiting::STOPPED,
             _ if thread.is_ready() => waiting::RUNS,
             _ if thread.fault() != 0 => waiting::FAULTS | u64::from(thread.fault() == FAULT_EXCEPTION) * waiting::EXCEPTION,
-            wait @ (waiting::SENDS | waiting::AWAITS_REPLY) => wait | thread.register(register::INFO) << waiting::LABEL_SHIFT,
-            wait => wait | u64::from(thread.register(Self::timeout_register(thread)) != 0) * waiting::TIMED,
+            wait @ (waiting::SENDS | waiting::AWAITS_REPLY) => wait | timed | thread.register(register::INFO) << waiting::LABEL_SHIFT,
+            wait => wait | timed,
         }
     }
 

@@ -8,7 +8,7 @@
 use crate::cues;
 use crate::debugger;
 use crate::halt::Scheduled;
-use crate::lineup::{Lineup, Place, is_of_program};
+use crate::lineup::{Lineup, Place, awaits_answer, is_of_program};
 use crate::manifest::MANIFEST;
 use crate::score::{self, Arrival, Score};
 use crate::tape::Tape;
@@ -237,32 +237,38 @@ impl Course {
         let (since, mut looks) = (self.desk.clock.now(), 0);
         loop {
             self.check()?;
-            if self.lineup.place(current) == Place::Ready {
+            let member = self.lineup.get(current)?;
+            if member.place == Place::Ready {
+                if member.limit.is_none() {
+                    member.until = 0;
+                }
                 return Some(current);
             }
-            let member = self.lineup.get(current)?;
             let waiting = member.waiting();
             let Some(waiting) = waiting.filter(|_| member.place != Place::Gone) else {
                 member.place = Place::Gone;
                 return self.leave(current, Switch::Waits, None);
             };
             match waiting::kind(waiting) {
+                _ if member.has_unknown_limit(waiting, self.is_replay) => {
+                    // One that has gone is looked at again.
+                    let _ = member.look(waiting);
+                }
                 _ if is_of_program(waiting) => {
-                    if waiting & waiting::TIMED != 0 && member.limit.is_none() {
-                        // One that has gone is looked at again.
-                        let _ = member.look(waiting);
-                        continue;
-                    }
                     let limit = member.limit.take().unwrap_or(0);
                     let until = if limit == 0 || self.is_replay { 0 } else { self.desk.clock.now().saturating_add(limit).max(1) };
                     self.lineup.set(current, Place::Waits(until));
                     return self.leave(current, Switch::Waits, None);
                 }
-                waiting::SENDS | waiting::AWAITS_REPLY => {
+                _ if awaits_answer(waiting) => {
+                    member.begins_to_await(self.desk.clock.now());
+                    let end = member.until;
                     // It does not compute all the time, as one does that stops at each step.
                     (self.looked, self.computes_since) = (self.desk.clock.now(), self.desk.clock.now());
                     let patience = if self.lineup.computes() && !score::with(|score| score.has_arrived()) { LONG_PATIENCE } else { PATIENCE };
-                    let now = !self.is_replay && self.is_wanted() && self.desk.clock.now() >= since.saturating_add(patience);
+                    let now = self.desk.clock.now();
+                    let is_late = end != 0 && now >= end;
+                    let now = !self.is_replay && (is_late || self.is_wanted() && now >= since.saturating_add(patience));
                     if let Some(turn) = score::with(|score| score.leave(now)) {
                         if self.pause == Some(turn.number) {
                             return self.pause(current, turn.number);
@@ -271,7 +277,7 @@ impl Course {
                         return self.leave(current, Switch::Calls(turn.number), Some(&turn));
                     }
                     looks += 1;
-                    self.receive(self.patience(looks))?;
+                    self.receive(self.patience(looks, end))?;
                 }
                 waiting::STOPPED if score::with(|score| core::mem::take(&mut score.has_reached)) => return self.has_reached(current),
                 // Another thread of the program has it.
@@ -284,11 +290,13 @@ impl Course {
         }
     }
 
-    /// Time until one should look again at a thread that awaits an answer.
-    fn patience(&self, looks: u32) -> u64 {
-        match self.lineup.first_deadline() {
+    /// Time until one should look again at a thread that awaits an answer, until a time if that is
+    /// not 0.
+    fn patience(&self, looks: u32, end: u64) -> u64 {
+        let others = self.lineup.first_deadline().map(|(until, _)| until);
+        match others.into_iter().chain((end != 0).then_some(end)).min() {
             _ if self.is_replay || looks < MANY_LOOKS => AWHILE,
-            Some((until, _)) => until.saturating_sub(self.desk.clock.now()).max(AWHILE),
+            Some(until) => until.saturating_sub(self.desk.clock.now()).max(AWHILE),
             None => FOREVER,
         }
     }
@@ -320,10 +328,11 @@ impl Course {
             while let Some((until, number)) = self.lineup.first_deadline()
                 && until <= self.desk.clock.now()
             {
-                let waiting = self.lineup.get(number)?.waiting();
-                if waiting.is_some_and(|waiting| !is_of_program(waiting)) {
+                let now = self.desk.clock.now();
+                let member = self.lineup.get(number)?;
+                if member.waiting().is_some_and(|waiting| !member.is_waiting(waiting)) {
                     // The program has stopped it, to give it a signal as a rule.
-                    self.lineup.set(number, Place::Waits(self.desk.clock.now().saturating_add(PATIENCE)));
+                    member.put_off(now.saturating_add(PATIENCE));
                     continue;
                 }
                 self.desk.tape.lock().switches_to(Switch::TimedOut(number as u64), None);

@@ -41,6 +41,8 @@ pub struct Member {
     pub is_amid: bool,
     /// Nanoseconds that the wait takes at most which it is about to make again.
     pub limit: Option<u64>,
+    /// Time until which it awaits an answer at most; 0: for ever.
+    pub until: u64,
 }
 
 /// The threads, numbered from 0 in the order in which they began, and those that could run.
@@ -53,6 +55,11 @@ pub struct Lineup {
 /// Returns true if a thread that waits so is woken by another one of the program, or by time.
 pub fn is_of_program(waiting: u64) -> bool {
     [waiting::LOCK, waiting::RECEIVES, waiting::SLEEPS].contains(&waiting::kind(waiting))
+}
+
+/// Returns true if a thread that waits so has sent a message, or is about to.
+pub fn awaits_answer(waiting: u64) -> bool {
+    [waiting::SENDS, waiting::AWAITS_REPLY].contains(&waiting::kind(waiting))
 }
 
 impl Member {
@@ -92,6 +99,19 @@ impl Member {
         self.thread().get_state()
     }
 
+    /// Returns true if it waits for a limited time, and nobody knows yet for which.
+    pub fn has_unknown_limit(&self, waiting: u64, is_replay: bool) -> bool {
+        let is_new = is_of_program(waiting) || !is_replay && awaits_answer(waiting) && self.until == 0;
+        waiting & waiting::TIMED != 0 && self.limit.is_none() && is_new
+    }
+
+    /// It awaits an answer: from now on, if it was looked at for how long.
+    pub fn begins_to_await(&mut self, now: u64) {
+        if let Some(limit) = self.limit.take().filter(|limit| *limit != 0) {
+            self.until = now.saturating_add(limit);
+        }
+    }
+
     /// Looks at how long it waits. It makes its wait again.
     pub fn look(&mut self, waiting: u64) -> Result<(), Status> {
         let state = self.stopped()?;
@@ -99,15 +119,33 @@ impl Member {
         self.thread().start()
     }
 
+    /// Returns true if the kernel says that it waits as it was left.
+    pub fn is_waiting(&self, waiting: u64) -> bool {
+        match self.place {
+            Place::Calls(_) => awaits_answer(waiting),
+            _ => is_of_program(waiting),
+        }
+    }
+
+    /// Puts the end of its wait off until another time.
+    pub fn put_off(&mut self, until: u64) {
+        match self.place {
+            Place::Calls(_) => self.until = until,
+            _ => self.place = Place::Waits(until),
+        }
+    }
+
     /// Ends its wait, for which the time has passed.
     pub fn time_out(&mut self) -> Result<(), Status> {
         let waiting = self.thread().waiting()?;
-        if !is_of_program(waiting) {
+        if !self.is_waiting(waiting) {
             return Err(Status::new(Code::Busy));
         }
         let is_sleep = waiting::kind(waiting) == waiting::SLEEPS;
         let state = self.stopped()?;
-        let flags = state.flags & (ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY);
+        // An answer that it does not await any more is nobody's.
+        let flags = state.flags & (ThreadState::STOPPED | ThreadState::FPU_USED);
+        self.until = 0;
         let status = if is_sleep { Status::OK } else { Status::new(Code::TimedOut) };
         let state = ThreadState { flags, fpu_size: 0, scheduler_word: 0, rax: status.0, rip: state.rip.wrapping_add(CALL_SIZE), ..state };
         self.place = Place::Blocked;
@@ -181,7 +219,7 @@ impl Lineup {
 
     /// Adds a thread, which is not ready yet; its number.
     fn add(&mut self, word: u64, Located { slot, home, reference }: Located) -> usize {
-        self.members.push(Member { reference, word, slot, home, place: Place::Blocked, is_amid: false, limit: None });
+        self.members.push(Member { reference, word, slot, home, place: Place::Blocked, is_amid: false, limit: None, until: 0 });
         self.members.len() - 1
     }
 
@@ -264,6 +302,7 @@ impl Lineup {
     pub fn first_deadline(&self) -> Option<(u64, usize)> {
         let deadline = |(number, member): (usize, &Member)| match member.place {
             Place::Waits(until) if until != 0 => Some((until, number)),
+            Place::Calls(_) if member.until != 0 => Some((member.until, number)),
             _ => None,
         };
         self.members.iter().enumerate().filter_map(deadline).min()

@@ -9,6 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use nacre_abi::Code;
 use nacre_abi::message::MAX_BYTES;
 use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_nest::Services;
@@ -17,8 +18,8 @@ use nacre_nest::interpose::stage::write_all;
 use nacre_nest::interpose::{InterposedRequest, Substitute};
 use nacre_proto::flags::{O_CREAT, O_RDONLY, O_TRUNC, OWN_POSITION};
 use nacre_proto::{Errno, directory, file, parent, process};
-use nacre_recording::{Answer, Before, Digest, Given, MAX_SIZE, Recording, Switch};
-use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference};
+use nacre_recording::{Answer, Before, Digest, Exchange, Given, MAX_SIZE, Recording, Switch};
+use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Status};
 
 /// A recording that a program runs by.
 pub struct Player {
@@ -165,6 +166,12 @@ impl Player {
             }
             return turn;
         }
+        if self.is_never_answered(number) {
+            // As then, it waits until its thread waits no more: others see whether somebody works on
+            // the answer.
+            letter.original = self.nobody.handle();
+            return turn;
+        }
         letter.answer = Some(self.substitute(number));
         if turn.label == file::write::LABEL
             && number >= self.shown
@@ -193,6 +200,13 @@ impl Player {
         };
         self.looks += 1;
         look.ticks
+    }
+
+    /// Returns true if the recording has no answer to a message, since its thread waited no more.
+    fn is_never_answered(&self, number: usize) -> bool {
+        let Exchange { label, answer, .. } = &self.recording.exchanges[number];
+        let is_interrupted = |status: u64| Status(status).code() == Some(Code::Interrupted);
+        *label != process::kill::LABEL && (*answer == Answer::Never || matches!(answer, Answer::Failed(status) if is_interrupted(*status)))
     }
 
     /// Returns the answer that the recording has. Who has killed itself hears of none.

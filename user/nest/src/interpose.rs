@@ -37,7 +37,7 @@ pub struct InterposedRequest<'a, T> {
     pub worker: usize,
     /// Facts about the proxy that the message came through.
     pub seen: &'a ProxyInfo<T>,
-    /// Object that the proxy stands for.
+    /// Object that the proxy stands for, to which the message goes; another one can take its place.
     pub original: Reference,
     /// The label.
     pub label: u32,

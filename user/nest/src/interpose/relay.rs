@@ -362,7 +362,7 @@ impl<W: Interposer> Relay<W> {
         let original = self.objects.original(index_of(received.word));
         let mut letter = InterposedRequest::new(desk, received, seen, crossing.as_deref(), original);
         let watched = self.watch.request(&mut letter);
-        let (words, size, patience, substitute) = (letter.words, letter.size, letter.patience, letter.answer.take());
+        let (original, words, size, patience, substitute) = (letter.original, letter.words, letter.size, letter.patience, letter.answer.take());
         let is_exit = received.label() == parent::exit::LABEL && index_of(received.word) == 0;
         if is_exit && self.is_ours() && watched.is_ok() {
             self.end(received.words[0]);
