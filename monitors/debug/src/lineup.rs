@@ -105,7 +105,7 @@ impl Member {
         waiting & waiting::TIMED != 0 && self.limit.is_none() && is_new
     }
 
-    /// It awaits an answer: from now on, if it was looked at for how long.
+    /// Notes that it awaits an answer, from now on if it was looked at for how long.
     pub fn begins_to_await(&mut self, now: u64) {
         if let Some(limit) = self.limit.take().filter(|limit| *limit != 0) {
             self.until = now.saturating_add(limit);

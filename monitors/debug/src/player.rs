@@ -167,8 +167,8 @@ impl Player {
             return turn;
         }
         if self.is_never_answered(number) {
-            // As then, it waits until its thread waits no more: others see whether somebody works on
-            // the answer.
+            // As then, it waits until its thread waits no more: others see whether somebody works
+            // on the answer.
             letter.original = self.nobody.handle();
             return turn;
         }
