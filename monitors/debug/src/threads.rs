@@ -212,11 +212,15 @@ impl Threads {
             if self.all.iter().any(|entry| entry.slot == slot) {
                 continue;
             }
-            let number = self.next;
-            self.next += 1;
-            is_more |= self.add(Thread(slot), slot, number).is_ok();
+            is_more |= self.add_new(slot);
         }
         is_less || is_more
+    }
+
+    fn add_new(&mut self, slot: u64) -> bool {
+        let number = self.next;
+        self.next += 1;
+        self.add(Thread(slot), slot, number).is_ok()
     }
 
     /// The thread that a reference leads to.
@@ -229,9 +233,9 @@ impl Threads {
             return self.all.get_mut(at);
         }
         let slot = view.place_of(thread).unwrap_or(0);
-        // To look at all objects takes much longer.
-        if self.all.iter().all(|entry| entry.slot != slot) {
-            self.look(view);
+        // To look for all threads takes much longer.
+        if slot != 0 && self.all.iter().all(|entry| entry.slot != slot) {
+            self.add_new(slot);
         }
         self.all.iter_mut().find(|entry| entry.slot == slot)
     }
