@@ -336,7 +336,7 @@ impl Inferior {
             return;
         }
         let stopped: Vec<u32> = self.threads.iter().filter(|entry| entry.is_ours).map(|entry| entry.number).collect();
-        self.threads.stop(&self.view);
+        self.threads.stop_known();
         self.find_gates(copier);
         self.threads.iter_mut().filter(|entry| entry.is_ours && !stopped.contains(&entry.number)).for_each(|entry| entry.start());
     }
