@@ -38,7 +38,7 @@ struct Case {
 /// Records a program, and runs it by the recording.
 const REPLAY: &str = "debug -q --record r /program; debug --replay r";
 
-const CASES: [Case; 27] = [
+const CASES: [Case; 28] = [
     Case { sentence: "breakpoints, steps and the end of a program that is alone", under: &["debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "a process in a world", under: &["process", "debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "symbols come from the guest", under: &["process", "debug"], program: "one", script: "one", has_symbols: false, cpus: &[1, 2] },
@@ -63,6 +63,7 @@ const CASES: [Case; 27] = [
     Case { sentence: "memory of a program that runs is watched", under: &["process", "debug"], program: "live", script: "live", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "memory is watched below a pager, a tracer and a checkpointer", under: &["pager", "-m", "4M", "checkpoint", "process", "trace", "-q", "debug"], program: "live", script: "live", has_symbols: true, cpus: &[2] },
     Case { sentence: "memory is watched whose pages change", under: &["process", "debug"], program: "pages", script: "pages", has_symbols: true, cpus: &[1, 2] },
+    Case { sentence: "memory is watched beside which threads write, and whose page is forbidden for a while", under: &["process", "debug"], program: "racing", script: "racing", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "memory is watched whose pages change, below a pager", under: &["pager", "-m", "2M", "process", "debug"], program: "pages", script: "pages", has_symbols: true, cpus: &[1] },
     Case { sentence: "a replay below a tracer", under: &["process", "trace", "-q", "sh", "-c", REPLAY], program: "replay", script: "replay", has_symbols: true, cpus: &[1] },
     Case { sentence: "a replay below a checkpointer", under: &["checkpoint", "process", "sh", "-c", REPLAY], program: "replay", script: "replay", has_symbols: true, cpus: &[1] },

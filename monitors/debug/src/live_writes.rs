@@ -62,11 +62,23 @@ impl Inferior {
         if exception.kind == KIND_MEMORY && self.watches.covers(exception.address) {
             return self.writes_live(debugger, raised);
         }
+        if exception.kind == KIND_MEMORY && self.watches.has_page(exception.address) && self.tries_again(*thread, state) {
+            return Some(Verdict::GoOn(*state));
+        }
         let at = state.rip.wrapping_sub(1);
         let plain = ThreadState { rip: at, rflags: state.rflags & !TRAP_FLAG, ..*state };
         let entry = self.threads.get(*thread).filter(|entry| exception.kind == KIND_BREAKPOINT && entry.awaited == Some(at))?;
         let address = entry.changed.pop()?;
         Some(Verdict::Stop(plain, TRAP, Reason::Change(address)))
+    }
+
+    /// A thread could not write to a watched page, which is open by now. Returns true if it is to
+    /// try again: the page may have been closed then. The library tries once, since it may be what
+    /// has opened the page.
+    fn tries_again(&mut self, number: u32, state: &ThreadState) -> bool {
+        let Some(entry) = self.threads.get(number) else { return false };
+        let again = entry.tried.replace(state.rip) == Some(state.rip);
+        !(again && is_in_library(state.rip))
     }
 
     /// A thread is about to write to a watched page.
@@ -77,6 +89,7 @@ impl Inferior {
         let behind = repeated(&code[..size]).and_then(|size| raised.state.rip.checked_add(size));
         let behind = behind.filter(|behind| self.insert(copier, pages, *behind));
         let entry = self.threads.get(raised.thread)?;
+        entry.tried = None;
         let writer = Writer { slot: entry.slot, mode: entry.mode, behind };
         entry.mode = Mode::Write(entry.mode == Mode::Step);
         self.watches.uncover(pages);

@@ -120,7 +120,7 @@ impl Debugger {
         let inferior = inferiors.get_mut(&process)?;
         let mut raised = Raised { thread: number, exception, state, awaited_touch, is_behind_message };
         let verdict = inferior.judge_live_write((copier, pages), &mut raised);
-        let (verdict, state) = (verdict.or_else(|| inferior.judge_write((copier, pages), &raised)), raised.state);
+        let (verdict, state) = (verdict.or_else(|| inferior.judge_write((copier, pages), &mut raised)), raised.state);
         if let Some(verdict) = verdict.or_else(|| inferior.judge_signal((copier, pages), &raised)) {
             return self.carry_out(ThreadId { process, thread: number }, verdict, exception, &state, has_breakpoint);
         }

@@ -31,7 +31,7 @@ pub struct Raised<'a> {
 
 impl Inferior {
     /// Decides what an exception means for memory that is watched. `None`: nothing.
-    pub fn judge_write(&mut self, (copier, pages): (&Copier, &mut Pages), raised: &Raised<'_>) -> Option<Verdict> {
+    pub fn judge_write(&mut self, (copier, pages): (&Copier, &mut Pages), raised: &mut Raised<'_>) -> Option<Verdict> {
         let (kind, state, address) = (raised.exception.kind, raised.state, raised.exception.address);
         if !self.watches.is_open && !self.breakpoints.is_open() {
             return match kind {
@@ -40,7 +40,8 @@ impl Inferior {
                     self.breakpoints.open(pages, address);
                     self.writes(raised)
                 }
-                KIND_MEMORY if self.watches.covers(address) => self.touches(pages, raised),
+                // What a live program may not write itself is an exception of its own.
+                KIND_MEMORY if self.watches.live.is_none() && self.watches.covers(address) => self.touches(pages, raised),
                 _ => None,
             };
         }
@@ -74,7 +75,13 @@ impl Inferior {
                 self.breakpoints.remove(pages, plain.rip);
                 Some(Verdict::GoOn(plain))
             }
-            _ => None,
+            _ => {
+                if matches!(mode, Mode::Write(false)) {
+                    // The exception is the program's, and the steps are not.
+                    raised.state = plain;
+                }
+                None
+            }
         }
     }
 
