@@ -191,6 +191,8 @@ impl Course {
     /// Gives time to a thread. Returns who is next.
     fn turn(&mut self, current: usize) -> Option<usize> {
         self.check()?;
+        // What was handed on was an exception that it had before.
+        score::with(|score| score.is_handed_on = false);
         let quantum = if self.is_replay { FOREVER } else { QUANTUM };
         let donated = self.lineup.thread(current).map(|thread| thread.donate(self.desk.port.handle().address(), quantum));
         let Some(Ok(donation)) = donated else {

@@ -6,8 +6,10 @@ use crate::debugger::{self, Debugger};
 use crate::events;
 use crate::inferior::{Inferior, Keeper};
 use crate::library::{self, is_in_library};
+use crate::score;
 use crate::threads::{Entry, Mode, TRAP_FLAG};
 use crate::writes::Raised;
+use alloc::vec::Vec;
 use nacre_abi::Code;
 use nacre_abi::fault::{self, KIND_BREAKPOINT, KIND_MEMORY};
 use nacre_abi::message::THREAD_ENDED;
@@ -61,7 +63,7 @@ fn lost(word: u64) {
 
 fn exception(request: &mut Request<'_>) {
     let (word, exception) = (request.word(), Exception::from_words(request.words()));
-    crate::score::with(|score| score.is_handed_on = false);
+    score::with(|score| score.is_handed_on = false);
     let stopped = request.keep(0).and_then(|thread| {
         let reply = request.detach()?;
         // It waits for what follows as a thread that is stopped, so that its state can be set.
@@ -247,10 +249,11 @@ impl Inferior {
         if let Keeper::Manager = self.keeper {
             return self.hand_on_to_manager(number, exception, state);
         }
-        crate::score::with(|score| score.is_handed_on = true);
+        score::with(|score| score.is_handed_on = true);
         let state = &self.counts_no_more(number, state);
-        // Whatever other threads do meanwhile would go there, too.
-        let running = if is_alone { alloc::vec::Vec::new() } else { self.stop_others(number) };
+        // Whatever other threads do meanwhile would go there, too. Where one runs at a time, others
+        // do nothing, and to stop them would take back their own exceptions.
+        let running = if is_alone { Vec::new() } else { self.stop_others(number) };
         let faulted = ThreadState {
             fault: ThreadState::FAULT_EXCEPTION,
             fault_first: exception.kind,
@@ -276,8 +279,8 @@ impl Inferior {
     }
 
     /// Stops all threads but one; returns those that ran.
-    fn stop_others(&mut self, number: u32) -> alloc::vec::Vec<u32> {
-        let before: alloc::vec::Vec<u32> = self.threads.iter().filter(|entry| entry.is_ours).map(|entry| entry.number).collect();
+    fn stop_others(&mut self, number: u32) -> Vec<u32> {
+        let before: Vec<u32> = self.threads.iter().filter(|entry| entry.is_ours).map(|entry| entry.number).collect();
         self.threads.stop(&self.view);
         self.threads.iter().filter(|entry| entry.is_ours && entry.number != number && !before.contains(&entry.number)).map(|entry| entry.number).collect()
     }
