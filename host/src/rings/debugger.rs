@@ -38,7 +38,7 @@ struct Case {
 /// Records a program, and runs it by the recording.
 const REPLAY: &str = "debug -q --record r /program; debug --replay r";
 
-const CASES: [Case; 28] = [
+const CASES: [Case; 29] = [
     Case { sentence: "breakpoints, steps and the end of a program that is alone", under: &["debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "a process in a world", under: &["process", "debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "symbols come from the guest", under: &["process", "debug"], program: "one", script: "one", has_symbols: false, cpus: &[1, 2] },
@@ -46,6 +46,7 @@ const CASES: [Case; 28] = [
     Case { sentence: "below a checkpointer", under: &["checkpoint", "process", "debug"], program: "one", script: "one", has_symbols: true, cpus: &[1] },
     Case { sentence: "threads, a signal, and an end by it", under: &["process", "debug"], program: "threads", script: "threads", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "gdb goes, and the program goes on", under: &["process", "debug"], program: "one", script: "leave", has_symbols: true, cpus: &[1, 2] },
+    Case { sentence: "gdb is killed while a program meets what it has set", under: &["process", "debug"], program: "alone", script: "alone", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "mappings, and a core that gdb opens here", under: &["process", "debug"], program: "one", script: "core", has_symbols: true, cpus: &[1] },
     Case { sentence: "system calls are caught", under: &["process", "debug"], program: "calls", script: "calls", has_symbols: true, cpus: &[2] },
     Case { sentence: "steps backwards by the record that gdb keeps", under: &["process", "debug"], program: "one", script: "back", has_symbols: true, cpus: &[1] },

@@ -13,7 +13,7 @@ use nacre_rt::memory::Segment;
 use nacre_sys::{OwnedMapping, OwnedRegion, Reference, Space, Window};
 
 /// The instruction.
-const BREAK: u8 = 0xcc;
+pub const BREAK: u8 = 0xcc;
 /// Maximum number of pages with breakpoints, of all processes together.
 const PAGES: u64 = 256;
 

@@ -280,11 +280,11 @@ impl Inferior {
     /// are the program's.
     pub fn detach(&mut self, copier: &Copier, pages: &mut Pages) -> Option<u64> {
         self.is_attached = false;
-        if self.watches.live.as_ref().is_some_and(|live| live.writer.is_some()) {
-            self.threads.stop_known();
-            self.withdraw();
-            self.settle_writer(copier, pages);
-        }
+        // Exceptions that are on their way may be those of what is taken away now.
+        self.threads.stop_known();
+        self.withdraw();
+        self.settle_writer(copier, pages);
+        self.threads.iter_mut().for_each(|entry| entry.is_late = !entry.is_ours && entry.state().is_some());
         self.watches.forget(pages);
         self.ends_watching(copier, pages);
         self.breakpoints.clear(pages);

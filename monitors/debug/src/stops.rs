@@ -1,6 +1,8 @@
 //! Exceptions of what is debugged: those that are a breakpoint's or a step's stop everything, and
 //! all others are the program's.
 
+use crate::breakpoints::BREAK;
+use crate::copier::Copier;
 use crate::counter;
 use crate::debugger::{self, Debugger};
 use crate::events;
@@ -103,6 +105,9 @@ impl Debugger {
         inferior.threads.number((&inferior.view, copier));
         let entry = inferior.threads.find(&inferior.view, thread.handle())?;
         let (number, state) = (entry.number, entry.state()?);
+        if core::mem::take(&mut entry.is_late) && inferior.goes_on_alone(copier, number, exception, &state) {
+            return None;
+        }
         if self.is_halt(ThreadId { process, thread: number }, exception.kind, &state) {
             return None;
         }
@@ -276,6 +281,24 @@ impl Inferior {
             }
         }
         None
+    }
+
+    /// A thread has an exception that was on its way when gdb went: if it is one of what was taken
+    /// away then, the thread goes on. False: it is the program's own.
+    fn goes_on_alone(&mut self, copier: &Copier, number: u32, exception: &Exception, state: &ThreadState) -> bool {
+        let plain = ThreadState { rflags: state.rflags & !TRAP_FLAG, ..*state };
+        let at = state.rip.wrapping_sub(1);
+        let mut code = [0];
+        let again = match exception.kind {
+            KIND_BREAKPOINT if self.view.read(copier, at, &mut code) == 1 && code != [BREAK] => ThreadState { rip: at, ..plain },
+            KIND_MEMORY | KIND_STEP => plain,
+            _ => return false,
+        };
+        self.threads.get(number).is_some_and(|entry| {
+            entry.set(&again);
+            entry.start();
+            true
+        })
     }
 
     /// Stops all threads but one; returns those that ran.

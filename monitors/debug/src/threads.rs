@@ -74,6 +74,8 @@ pub struct Entry {
     pub halt: Option<Halt>,
     /// Address of an instruction that has tried once more to write to an open watched page.
     pub tried: Option<u64>,
+    /// True if an exception was on its way when gdb went.
+    pub is_late: bool,
     /// A breakpoint at which its step ends.
     pub awaited: Option<u64>,
     /// System call that it is about to make, at which it was stopped.
@@ -175,7 +177,7 @@ impl Threads {
     fn add(&mut self, thread: Thread, slot: u64, number: u32) -> Result<(), Errno> {
         let reference = OwnedReference::made_by(|place| thread.reference(place, REFERENCE_ALL))?;
         let home = if slot == 0 { thread.0 } else { slot };
-        self.all.push(Entry { number, slot, home, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, signalled: None, puts_off: false, changed: Vec::new(), given: None, halt: None, tried: None, awaited: None, call: None, returns: None, returned: None });
+        self.all.push(Entry { number, slot, home, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, signalled: None, puts_off: false, changed: Vec::new(), given: None, halt: None, tried: None, is_late: false, awaited: None, call: None, returns: None, returned: None });
         Ok(())
     }
 
