@@ -80,11 +80,12 @@ impl Course {
     }
 
     /// Leaves a thread at the last message before its place, of which the answer comes when it runs
-    /// next. If somebody sees how far it comes, it goes on to the place, where there is memory now.
+    /// next. If somebody sees how far it comes, or the answer brings ports, which are numbered in
+    /// the order of answers, it goes on to the place, where there is memory now.
     pub fn pause(&mut self, current: usize, message: usize) -> Option<usize> {
         self.pause = None;
         self.lineup.set(current, Place::Calls(message));
-        if !self.is_unseen(current) {
+        if !self.is_unseen(current) || self.desk.tape.lock().brings_references(message) {
             let (thread, halt) = (self.lineup.scheduled(current)?, self.halt?);
             if let Switch::At(address, digest) = halt
                 && self.awaits(thread, address, digest).flatten().is_none()

@@ -124,6 +124,11 @@ impl Player {
         is_still.then(|| before.messages - 1)
     }
 
+    /// Returns true if the answer to a message brings references.
+    pub fn brings_references(&self, message: usize) -> bool {
+        self.recording.exchanges.get(message).is_some_and(|exchange| matches!(&exchange.answer, Answer::Given { references, .. } if !references.is_empty()))
+    }
+
     /// Words of the command.
     pub fn command(&self) -> &[Vec<u8>] {
         &self.recording.start.command

@@ -120,6 +120,14 @@ impl Tape {
         }
     }
 
+    /// Returns true if the answer that a replay has for a message brings references.
+    pub fn brings_references(&self, message: usize) -> bool {
+        match self {
+            Tape::Record(_) => false,
+            Tape::Replay(player) => player.brings_references(message),
+        }
+    }
+
     /// Notes that the program has ended with this status.
     pub fn ended(&mut self, status: u64) {
         match self {
