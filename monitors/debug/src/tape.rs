@@ -7,6 +7,7 @@ use crate::turn::{Turn, answer};
 use alloc::vec::Vec;
 use nacre_abi::state::SpaceState;
 use nacre_nest::interpose::{InterposedReply, InterposedRequest};
+use nacre_proto::flags::SHARE_WRITE;
 use nacre_proto::{Errno, channel, clock, file, process};
 use nacre_recording::{Digest, Switch};
 use nacre_rt::Arguments;
@@ -21,13 +22,15 @@ const REFUSED: [(u32, Errno, &str); 4] = [
     (process::parents::LABEL, Errno::EPERM, ""),
     // What shared memory would bring comes by messages instead.
     (channel::share::LABEL, Errno::ENOSYS, ""),
-    (file::share::LABEL, Errno::ENOSYS, ""),
+    (file::share::LABEL, Errno::ENOSYS, "maps memory that others share by a file"),
 ];
 
 /// Returns the error of a request that would bring in what cannot be recorded, and what is said of
 /// it; nothing is said if the text is empty.
-pub fn refusal(label: u32) -> Option<(Errno, &'static str)> {
-    REFUSED.iter().find(|one| one.0 == label).map(|one| (one.1, one.2))
+pub fn refusal(label: u32, words: &[u64; 6]) -> Option<(Errno, &'static str)> {
+    // Who only reads a file's memory does so by messages then, as a rule.
+    let is_quiet = label == file::share::LABEL && words[1] & SHARE_WRITE == 0;
+    REFUSED.iter().find(|one| one.0 == label).map(|one| (one.1, if is_quiet { "" } else { one.2 }))
 }
 
 /// Hides the machine's time from a space, and holds it there. A program reads it by messages then.

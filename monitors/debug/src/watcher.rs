@@ -5,6 +5,7 @@ use crate::conductor;
 use crate::cues;
 use crate::debugger::{self, Debugger};
 use crate::inferior::Inferior;
+use crate::library::is_in_library;
 use crate::manifest::MANIFEST;
 use crate::processes::{Beginning, Parked};
 use crate::rewinder;
@@ -12,12 +13,14 @@ use crate::score;
 use crate::tape::{self, Tape};
 use crate::turn::Turn;
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
+use nacre_nest::command::{FAILED, complain};
 use nacre_nest::host::{Exception, keep_and_watch};
 use nacre_nest::interpose::{Arrival, InterposedReply, InterposedRequest, Interposer, ProxyInfo, ReferenceRule, Substitute, report_exception, report_killed};
 use nacre_proto::{Errno, parent, process};
@@ -166,8 +169,8 @@ impl Watcher {
 
     /// Returns the error of a request that cannot be recorded.
     #[cold]
-    fn refused(&self, label: u32) -> Option<Errno> {
-        let (errno, what) = tape::refusal(label)?;
+    fn refused(&self, label: u32, words: &[u64; 6]) -> Option<Errno> {
+        let (errno, what) = tape::refusal(label, words)?;
         self.tape(|tape| tape.refuses(what));
         Some(errno)
     }
@@ -177,6 +180,12 @@ impl Watcher {
         let first = self.first.lock();
         let (number, port) = first.as_ref().map_or((ALONE, Reference::PARENT), |(number, port)| (*number, port.handle()));
         let mut inferior = Inferior::new(number, child, port, (debugger.set(), &debugger.copier))?;
+        // A program of Linux begins in the library.
+        if self.tape.is_some() && child.1.get_state().is_ok_and(|state| !is_in_library(state.rip)) {
+            // What runs in a monitor has threads of its own, which nobody would conduct.
+            complain(MANIFEST.name, &format!("{} is no program of Linux, and cannot be recorded", self.name));
+            nacre_rt::exit(FAILED);
+        }
         inferior.is_managed = first.is_some();
         if let Some(keeper) = keeper {
             inferior.set_relay(keeper)?;
@@ -291,7 +300,7 @@ impl Interposer for Watcher {
                 // What others ask of the program is not recorded.
                 return Err(Errno::ENOSYS);
             }
-            if let Some(errno) = self.refused(letter.label) {
+            if let Some(errno) = self.refused(letter.label, &letter.words) {
                 return Err(errno);
             }
             if letter.label == process::begin::LABEL && self.lives(letter.seen.tag) {
