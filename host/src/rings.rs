@@ -53,6 +53,7 @@ pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
         Some(Err(_)) => tally.note("the system builds", Some("building it has panicked")),
     }
     json::write(arguments.json.as_deref(), &format!("{{\"passed\": {}, \"failed\": {}}}\n", tally.passed, tally.failed))?;
+    print!("{}", tally.summary());
     println!("{} passed, {} failed", tally.passed, tally.failed);
     Ok(i32::from(tally.failed > 0))
 }

@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn results_add_up() {
         let text = "x\ntest result: ok. 3 passed; 0 failed; 0 ignored\n\ntest result: FAILED. 4 passed; 2 failed; 0 ignored\n";
-        assert_eq!(sum(text), TestCounts { passed: 7, failed: 2 });
+        assert_eq!(sum(text), TestCounts { passed: 7, failed: 2, ..TestCounts::default() });
     }
 
     #[test]
