@@ -314,7 +314,7 @@ pub struct RunArguments {
     pub rng: bool,
     /// Run each of the arguments in a copy of this image's environment, which reads it as a line of
     /// input, instead of starting a program
-    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["root", "root_overlay", "root_ro", "volumes", "disks"])]
+    #[arg(long, value_name = "IMAGE")]
     pub warm: Option<PathBuf>,
     #[command(flatten)]
     pub directory: RootArguments,

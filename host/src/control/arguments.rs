@@ -50,7 +50,7 @@ pub struct DiffArguments {
 /// Arguments of `stats`.
 #[derive(Args, Debug)]
 pub struct StatsArguments {
-    /// The machine
+    /// The machine, or a copy in it: NAME.1
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Print JSON

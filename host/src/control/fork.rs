@@ -20,6 +20,13 @@ pub struct Target<'a> {
     pub flags: u64,
 }
 
+impl Target<'_> {
+    /// Returns the number of the copy.
+    pub fn copy(&self) -> Option<u64> {
+        Some(self.flags >> COPY_SHIFT).filter(|number| *number > 0)
+    }
+}
+
 /// Finds the machine that a name means: `NAME.3` is a copy in the machine `NAME`, unless a machine
 /// is called so.
 pub fn target(name: &str) -> Target<'_> {

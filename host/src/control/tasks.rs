@@ -98,14 +98,29 @@ pub fn ps(arguments: &PsArguments) -> Outcome<i32> {
     Ok(0)
 }
 
-/// Asks a machine what is in it.
+/// Asks a machine what is in it, or in a copy in it.
 pub(super) fn list(name: &str) -> Outcome<Listed> {
     let mut text = Collected::new(Some(LIST_LIMIT));
-    let (about, errno) = ask(name, (COMMAND_LIST, 0, b""), Some(LIST_PATIENCE), |bytes| text.take(bytes))?;
+    let target = target(name);
+    let (about, errno) = ask(target.machine, (COMMAND_LIST, 0, b""), Some(LIST_PATIENCE), |bytes| text.take(bytes))?;
     let text = String::from_utf8_lossy(&text.bytes);
     let mut rows: Vec<Row> = text.lines().map(|line| Row(line.split('\t').map(plain).collect())).collect();
     rows.sort_by_key(Row::place);
-    Ok(Listed { name: name.to_string(), about, rows, is_whole: errno == Some(Errno(0)) || errno == Some(Errno::ENOSYS) })
+    if let Some(number) = target.copy() {
+        rows = within_copy(rows, number);
+        if rows.is_empty() {
+            return Err(Failure::new(Class::Usage, format!("there is no environment {name}")).remedy("`nacre ps` lists them"));
+        }
+    }
+    Ok(Listed { name: target.machine.to_string(), about, rows, is_whole: errno == Some(Errno(0)) || errno == Some(Errno::ENOSYS) })
+}
+
+/// The rows of the outermost copy with a number, and of what is in it.
+fn within_copy(mut rows: Vec<Row>, number: u64) -> Vec<Row> {
+    let ending = format!(".{number}");
+    let copy = rows.iter().filter(|row| row.field(1) == "copy" && row.field(0).ends_with(&ending)).min_by_key(|row| row.depth()).map(|row| row.field(0).to_string());
+    rows.retain(|row| copy.as_deref().is_some_and(|copy| row.field(0).strip_prefix(copy).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))));
+    rows
 }
 
 /// A field without what would move the cursor: the guest is not trusted.
@@ -269,6 +284,15 @@ pub fn kill(arguments: &KillArguments) -> Outcome<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_is_listed_with_what_is_in_it() {
+        let row = |path: &str, kind: &str| Row(vec![path.into(), kind.into()]);
+        let rows = || vec![row("0", "monitor"), row("0/0", "process"), row("0.1", "copy"), row("0.1/0", "monitor"), row("0.1/0/0.2", "copy"), row("0.11", "copy"), row("0.2", "copy")];
+        let paths = |number| within_copy(rows(), number).iter().map(|row| row.field(0).to_string()).collect::<Vec<String>>();
+        assert_eq!(paths(1), ["0.1", "0.1/0", "0.1/0/0.2"]);
+        assert_eq!((paths(2), paths(3)), (vec!["0.2".to_string()], vec![]));
+    }
 
     fn listed() -> Listed {
         let rows = ["0\tmonitor\tprocess\t\t2097152\t-\tprocesses=1", "0/1\tprocess\tsh \x1b[2J\tS\t-\t1500000000\t\t1=futex; 7=poll; 8=futex; x"];

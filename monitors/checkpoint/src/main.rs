@@ -93,8 +93,11 @@ fn go_on(world: &mut World, path: &[u8], options: &Options<'_>, arguments: &Argu
     let shown = lossy(path);
     let source = files::source(&arguments.absolute(path)).map_err(|errno| format!("cannot read {shown}: {errno}"))?;
     let Thawed { running, lost, objects, pages } = thaw::thaw(world, source, !options.warm.is_empty()).map_err(|why| format!("cannot thaw {shown}: {why}"))?;
-    for what in lost {
+    for what in &lost {
         complain(NAME, &format!("{shown}: not there any more: {what}"));
+    }
+    if !lost.is_empty() {
+        complain(NAME, "calls that need them fail: end it, and name what it had again, by --file, --root-overlay, -v or --disk");
     }
     if !options.warm.is_empty() {
         world.template = Some(running);

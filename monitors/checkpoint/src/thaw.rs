@@ -63,7 +63,7 @@ pub fn thaw(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Fault
     let files = parent::find(Reference::PARENT, SERVICE_FILES).map_err(|errno| format!("no files: {errno}"))?.found;
     match changes::apply(files.handle(), &facts.changes) {
         0 => {}
-        count => lost.push(format!("{count} of its files could not be written")),
+        count => lost.push(format!("{count} of the files that it had changed could not be written")),
     }
     let mut life = build(world, ORIGINAL, &facts, &objects, arena, &mut lost)?;
     life.outside.changes.take_over(files.handle(), &facts.changes);
@@ -129,7 +129,11 @@ fn what(port: &Port, number: usize, outside: &Outside, lost: &mut Vec<String>) -
         Port::Outside(origin) => {
             let got = reopen(outside.files(), origin);
             if let Err(errno) = &got {
-                lost.push(format!("{}: {errno}", describe(origin)));
+                let what = format!("{}: {errno}", describe(origin));
+                // A file may be open more than once.
+                if !lost.contains(&what) {
+                    lost.push(what);
+                }
             }
             What::Outside(got.ok(), source_of(origin))
         }
