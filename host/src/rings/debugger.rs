@@ -38,7 +38,7 @@ struct Case {
 /// Records a program, and runs it by the recording.
 const REPLAY: &str = "debug -q --record r /program; debug --replay r";
 
-const CASES: [Case; 29] = [
+const CASES: [Case; 30] = [
     Case { sentence: "breakpoints, steps and the end of a program that is alone", under: &["debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "a process in a world", under: &["process", "debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "symbols come from the guest", under: &["process", "debug"], program: "one", script: "one", has_symbols: false, cpus: &[1, 2] },
@@ -59,6 +59,7 @@ const CASES: [Case; 29] = [
     Case { sentence: "a condition does not hold in a program that is alone", under: &["debug"], program: "assert", script: "assert", has_symbols: true, cpus: &[1] },
     Case { sentence: "a condition does not hold below a checkpointer", under: &["checkpoint", "process", "trace", "-q", "debug"], program: "assert", script: "assert", has_symbols: true, cpus: &[2] },
     Case { sentence: "back and forth in a replay", under: &["process", "sh", "-c", REPLAY], program: "replay", script: "replay", has_symbols: true, cpus: &[1, 2] },
+    Case { sentence: "threads and processes of a replay", under: &["process", "sh", "-c", REPLAY], program: "course", script: "course", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "gdb goes at the end of a replay", under: &["process", "sh", "-c", REPLAY], program: "one", script: "leave-replay", has_symbols: true, cpus: &[1] },
     Case { sentence: "memory is watched in a replay, forwards and backwards", under: &["process", "sh", "-c", REPLAY], program: "watch", script: "watch", has_symbols: true, cpus: &[2] },
     Case { sentence: "memory of a program that runs is watched", under: &["process", "debug"], program: "live", script: "live", has_symbols: true, cpus: &[1, 2] },

@@ -7,8 +7,8 @@
 
 use crate::cues;
 use crate::debugger;
-use crate::halt::Scheduled;
-use crate::lineup::{Lineup, Place, awaits_answer, is_of_program};
+use crate::halt::{Scheduled, is_of_program};
+use crate::lineup::{Lineup, Place, awaits_answer};
 use crate::manifest::MANIFEST;
 use crate::score::{self, Arrival, Score};
 use crate::tape::Tape;
@@ -38,7 +38,7 @@ const PATIENCE: u64 = 300_000;
 /// Such a time where all others compute, who would take long. Nanoseconds.
 const LONG_PATIENCE: u64 = 10_000_000;
 /// Time between two looks at what nobody tells of. Nanoseconds.
-const AWHILE: u64 = 100_000;
+pub const AWHILE: u64 = 100_000;
 /// Looks at a thread before the next one waits for news.
 const MANY_LOOKS: u32 = 100;
 
@@ -152,7 +152,7 @@ impl Course {
     }
 
     /// Takes what has come to the port, or comes within some time. Returns false if nothing has.
-    fn takes(&mut self, timeout: u64) -> Option<bool> {
+    pub fn takes(&mut self, timeout: u64) -> Option<bool> {
         self.check()?;
         let received = ipc::receive(self.desk.port.handle().address(), Buffers::new(&mut [][..], &[self.slot.handle()]), timeout);
         // Who is announced may have begun meanwhile.
@@ -193,6 +193,9 @@ impl Course {
         self.check()?;
         // What was handed on was an exception that it had before.
         score::with(|score| score.is_handed_on = false);
+        if self.is_replay {
+            self.wait_again()?;
+        }
         let quantum = if self.is_replay { FOREVER } else { QUANTUM };
         let donated = self.lineup.thread(current).map(|thread| thread.donate(self.desk.port.handle().address(), quantum));
         let Some(Ok(donation)) = donated else {

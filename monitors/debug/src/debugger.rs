@@ -237,6 +237,17 @@ impl Debugger {
         inferior.threads.iter().filter_map(Entry::located).collect()
     }
 
+    /// Takes the threads that gdb has let go on from a wait: the words of their environments, and
+    /// their places.
+    pub fn take_waiters(&mut self) -> Vec<(u64, u64)> {
+        let mut found = Vec::new();
+        for inferior in self.inferiors.values_mut() {
+            let word = inferior.word;
+            found.extend(inferior.threads.iter_mut().filter_map(|entry| core::mem::take(&mut entry.waits_again).then_some((word, entry.slot))));
+        }
+        found
+    }
+
     /// The process and the thread with these numbers.
     pub fn entry(&mut self, thread: ThreadId) -> Option<(&Copier, &mut Inferior)> {
         let inferior = self.inferiors.get_mut(&thread.process)?;

@@ -1,5 +1,6 @@
 //! Where the conductor leaves a thread that neither waits nor sends.
 
+use nacre_abi::waiting;
 use nacre_sys::Reference;
 
 /// A thread as its scheduler knows it.
@@ -43,4 +44,9 @@ pub enum Halt {
     Loop(u64, u64, u32),
     /// The place is no more: it was left while it made single steps, and one may be on its way.
     Left,
+}
+
+/// Returns true if a thread that waits so is woken by another one of the program, or by time.
+pub fn is_of_program(waiting: u64) -> bool {
+    [waiting::LOCK, waiting::RECEIVES, waiting::SLEEPS].contains(&waiting::kind(waiting))
 }

@@ -202,6 +202,32 @@ impl Debugger {
 }
 
 impl Entry {
+    /// Counts an instruction that the thread has made for gdb, or to write to a watched page, if it
+    /// counts its instructions.
+    pub fn counts_step(&mut self, kind: u64, state: &ThreadState) {
+        if let Some(Halt::Steps(steps)) = &mut self.halt
+            && kind == KIND_STEP
+            && !is_in_library(state.rip)
+        {
+            *steps = steps.saturating_sub(1);
+        }
+    }
+
+    /// Lets the stopped thread go on with a state. One that counts its instructions makes single
+    /// steps, or is left here, if gdb stopped it behind the last one.
+    pub fn goes_on(&mut self, state: &ThreadState) {
+        match self.halt {
+            Some(Halt::Steps(0)) => {
+                self.halt = None;
+                self.set(state);
+                return cues::reached();
+            }
+            Some(Halt::Steps(_)) if !is_in_library(state.rip) => self.set(&ThreadState { rflags: state.rflags | TRAP_FLAG, ..*state }),
+            _ => self.set(state),
+        };
+        self.start();
+    }
+
     /// Takes the single steps from a thread that could run, and does not. Returns false if it is in
     /// the library, or somebody has stopped it: a step may be on its way.
     fn steps_no_more(&self) -> bool {

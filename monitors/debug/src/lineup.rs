@@ -1,7 +1,7 @@
 //! Threads of a recorded program as their scheduler knows them.
 
 use crate::debugger;
-use crate::halt::Scheduled;
+use crate::halt::{Scheduled, is_of_program};
 use crate::threads::Located;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -37,6 +37,8 @@ pub struct Member {
     /// Address of the object in our own space.
     home: u64,
     pub place: Place,
+    /// Number of its last wait, among those of all threads.
+    wait: u64,
     /// True if it was left in the middle of what it computes.
     pub is_amid: bool,
     /// Nanoseconds that the wait takes at most which it is about to make again.
@@ -50,11 +52,8 @@ pub struct Member {
 pub struct Lineup {
     members: Vec<Member>,
     ready: VecDeque<usize>,
-}
-
-/// Returns true if a thread that waits so is woken by another one of the program, or by time.
-pub fn is_of_program(waiting: u64) -> bool {
-    [waiting::LOCK, waiting::RECEIVES, waiting::SLEEPS].contains(&waiting::kind(waiting))
+    /// Number of waits so far.
+    waits: u64,
 }
 
 /// Returns true if a thread that waits so has sent a message, or is about to.
@@ -198,7 +197,7 @@ impl Lineup {
 
     /// An environment is no more: its threads run no more.
     pub fn depart(&mut self, word: u64) {
-        let Lineup { members, ready } = self;
+        let Lineup { members, ready, .. } = self;
         members.iter_mut().filter(|member| member.word == word).for_each(|member| member.place = Place::Gone);
         ready.retain(|number| members.get(*number).is_some_and(|member| member.word != word));
     }
@@ -207,7 +206,20 @@ impl Lineup {
     pub fn set(&mut self, number: usize, place: Place) {
         if let Some(member) = self.members.get_mut(number) {
             member.place = place;
+            if let Place::Waits(_) = place {
+                self.waits += 1;
+                member.wait = self.waits;
+            }
         }
+    }
+
+    /// The numbers of threads of which these are the environments and places, in the order in which
+    /// they began to wait.
+    pub fn waiters(&self, places: &[(u64, u64)]) -> Vec<usize> {
+        let is_among = |member: &Member| places.iter().any(|(word, slot)| member.is_there(*word, *slot));
+        let mut found: Vec<usize> = (0..self.members.len()).filter(|number| is_among(&self.members[*number])).collect();
+        found.sort_by_key(|number| self.members[*number].wait);
+        found
     }
 
     /// The first thread of an environment gets a number.
@@ -219,7 +231,7 @@ impl Lineup {
 
     /// Adds a thread, which is not ready yet; its number.
     fn add(&mut self, word: u64, Located { slot, home, reference }: Located) -> usize {
-        self.members.push(Member { reference, word, slot, home, place: Place::Blocked, is_amid: false, limit: None, until: 0 });
+        self.members.push(Member { reference, word, slot, home, place: Place::Blocked, wait: 0, is_amid: false, limit: None, until: 0 });
         self.members.len() - 1
     }
 

@@ -1,13 +1,14 @@
 //! Where the conductor leaves a thread that neither waits nor sends: when it computes for long, or,
 //! now and then, behind some instructions.
 
-use crate::conductor::{Course, does};
+use crate::conductor::{AWHILE, Course, does};
 use crate::debugger;
 use crate::halt::{self, Scheduled};
 use crate::lineup::Place;
 use crate::score::{self, Arrival};
 use alloc::format;
 use nacre_recording::Switch;
+use nacre_sys::{DonationEnd, FOREVER};
 
 /// Such a time of a thread of which no other thread of its environment could see how far it has
 /// come: a replay finds no place then. In nanoseconds.
@@ -141,5 +142,34 @@ impl Course {
         };
         self.lineup.put_back(current);
         self.leave(current, halt, None)
+    }
+
+    /// Threads that gdb has stopped in their waits, and let go on, make their waits again before
+    /// others run, in the order in which they began them.
+    pub fn wait_again(&mut self) -> Option<()> {
+        let places = debugger::with(|state| state.debugger.take_waiters()).unwrap_or_default();
+        if places.is_empty() {
+            return Some(());
+        }
+        self.drain()?;
+        for number in self.lineup.waiters(&places) {
+            self.run_to_wait(number)?;
+            self.lineup.take(number);
+            self.lineup.set(number, Place::Waits(0));
+        }
+        Some(())
+    }
+
+    fn run_to_wait(&mut self, number: usize) -> Option<()> {
+        while let Some(thread) = self.lineup.thread(number) {
+            self.check()?;
+            match thread.donate(self.desk.port.handle().address(), FOREVER).map(|donation| donation.end) {
+                Ok(DonationEnd::Arrived) => drop(self.takes(1)?),
+                Ok(DonationEnd::Busy) => drop(self.takes(AWHILE)?),
+                Ok(DonationEnd::TimedOut | DonationEnd::Yielded) => self.drain()?,
+                Ok(DonationEnd::Blocked) | Err(_) => break,
+            }
+        }
+        Some(())
     }
 }

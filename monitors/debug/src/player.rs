@@ -109,6 +109,14 @@ impl Player {
         &self.recording.switches
     }
 
+    /// Returns true if a process of the recording has several threads: more threads have run than
+    /// processes have begun.
+    pub fn has_threads(&self) -> bool {
+        let threads = self.switches().iter().map(|switch| if let Switch::Runs(number) = switch { number + 1 } else { 1 }).max().unwrap_or(1);
+        let begun = self.recording.exchanges.iter().filter(|exchange| exchange.label == process::begin::LABEL).count() as u64;
+        threads > 1 + begun
+    }
+
     /// Returns true if all messages were sent, and all looks taken, that the recording has before
     /// a step of the threads' course.
     pub fn has_come_to(&self, switch: usize) -> bool {

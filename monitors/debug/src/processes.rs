@@ -151,7 +151,9 @@ impl Debugger {
     fn is_forked(&mut self, beginning: &Beginning<'_>, child: (Space, Thread)) -> Result<Option<Inferior>, Errno> {
         let (set, is_taped) = (self.set(), self.tape.is_some());
         let Debugger { inferiors, copier, pages, events, .. } = self;
-        let maker = beginning.maker.and_then(|maker| inferiors.get_mut(&maker)).filter(|maker| maker.is_attached && events.forks);
+        // A child needs a monitor that has made it. In a replay its parent runs first, as it did.
+        let is_debugged = |maker: &&mut Inferior| maker.is_attached && maker.is_foreign && events.forks && !is_taped;
+        let maker = beginning.maker.and_then(|maker| inferiors.get_mut(&maker)).filter(is_debugged);
         let Some(maker) = maker else {
             let mut made = is_taped.then(|| Inferior::new(beginning.number, child, beginning.port, (set, copier))).transpose()?;
             made.iter_mut().for_each(|made| made.first_stop = None);
@@ -180,7 +182,8 @@ impl Debugger {
     pub fn is_renewed(&mut self, number: u32) {
         let Debugger { inferiors, copier, pages, events, .. } = self;
         let Some(inferior) = inferiors.get_mut(&number) else { return };
-        self.rewinder.is_another = true;
+        // gdb goes back in what it debugs alone.
+        self.rewinder.is_another |= inferior.is_attached;
         inferior.find_gates_of_running(copier);
         inferior.breakpoints.clear(pages);
         if inferior.watches.live.is_some() {

@@ -290,7 +290,7 @@ impl Debugger {
     fn steps(&mut self, thread: ThreadId) {
         let points = self.rewinder.journey.as_ref().map(Journey::points).unwrap_or_default();
         self.mark(thread, &Points { at: BTreeSet::new(), ..points });
-        self.resume(&[(thread, Action { is_step: true, signal: 0 })]);
+        self.resume_beside_others(thread, true);
     }
 
     /// The thread of a journey runs.
@@ -302,7 +302,14 @@ impl Debugger {
             return self.steps(thread);
         }
         self.mark(thread, &points);
-        self.resume(&[(thread, Action { is_step: false, signal: 0 })]);
+        self.resume_beside_others(thread, false);
+    }
+
+    /// Lets the thread of a journey go on, and all others, which run when the recording has it.
+    fn resume_beside_others(&mut self, thread: ThreadId, is_step: bool) {
+        let others = self.threads().into_iter().filter(|other| *other != thread).map(|other| (other, Action { is_step: false, signal: 0 }));
+        let all: Vec<(ThreadId, Action)> = core::iter::once((thread, Action { is_step, signal: 0 })).chain(others).collect();
+        self.resume(&all);
     }
 
     /// The program has sent a message, and waits for the answer.

@@ -113,6 +113,7 @@ impl Debugger {
         }
         let Debugger { inferiors, .. } = self;
         let inferior = inferiors.get_mut(&process)?;
+        inferior.threads.get(number)?.counts_step(exception.kind, &state);
         if inferior.holds_exception(number, exception, &state) {
             return None;
         }
@@ -153,10 +154,7 @@ impl Debugger {
         let number = thread.thread;
         let entry = inferior.threads.get(number)?;
         match verdict {
-            Verdict::GoOn(state) => {
-                entry.set(&state);
-                entry.start();
-            }
+            Verdict::GoOn(state) => entry.goes_on(&state),
             Verdict::GoOnTo(state, address) => {
                 entry.set(&state);
                 let is_there = entry.awaited.is_some() || inferior.insert(copier, pages, address);

@@ -105,6 +105,11 @@ impl Tape {
         }
     }
 
+    /// Returns true if this is a replay in which a process has several threads.
+    pub fn replays_threads(&self) -> bool {
+        matches!(self, Tape::Replay(player) if player.has_threads())
+    }
+
     /// Returns true if a replay has sent all messages that come before a step of its threads'
     /// course, and has looked at the counter as often.
     pub fn has_come_to(&self, switch: usize) -> bool {

@@ -4,11 +4,13 @@ use crate::debugger::Debugger;
 use crate::inferior::Inferior;
 use crate::library::is_in_library;
 use crate::live::is_programs;
+use crate::manifest::MANIFEST;
 use crate::threads::{self, Mode, TRAP_FLAG};
 use alloc::format;
 use alloc::vec::Vec;
 use nacre_abi::state::ThreadState;
 use nacre_gdb::target::FileError;
+use nacre_nest::command::complain;
 use nacre_gdb::{Action, Caught, Events, Registers, Target, ThreadId};
 use nacre_proto::Errno;
 
@@ -52,8 +54,7 @@ impl Debugger {
         }
         let state = inferior.send(copier, thread.thread, action, state);
         if let Some(entry) = inferior.threads.get(thread.thread) {
-            entry.set(&state);
-            entry.start();
+            entry.goes_on(&state);
         }
     }
 
@@ -151,6 +152,10 @@ impl Target for Debugger {
     }
 
     fn watch(&mut self, process: u32, address: u64, size: u64) -> bool {
+        if self.tape.is_some_and(|tape| tape.lock().replays_threads()) {
+            complain(MANIFEST.name, "memory is not watched in the replay of a program with several threads; breakpoints are met in both directions");
+            return false;
+        }
         let is_live = !self.is_replay();
         let Debugger { inferiors, copier, pages, .. } = self;
         let inferior = inferiors.get_mut(&process);

@@ -2,7 +2,7 @@
 
 use crate::copier::Copier;
 use crate::gates::SystemCall;
-use crate::halt::Halt;
+use crate::halt::{Halt, is_of_program};
 use crate::library::{self, is_in_library};
 use crate::signalled::Signalled;
 use crate::view::View;
@@ -58,6 +58,10 @@ pub struct Entry {
     pub is_told: bool,
     /// We stopped it, and nobody else.
     pub is_ours: bool,
+    /// True if it was stopped while it waited for another thread or for time, and whether it has
+    /// been let go on since: it makes its wait again.
+    is_from_wait: bool,
+    pub waits_again: bool,
     /// Purpose for which it runs.
     pub mode: Mode,
     /// Exception that the program does not know of yet.
@@ -139,6 +143,7 @@ impl Entry {
     /// Lets it go on.
     pub fn start(&mut self) {
         self.is_ours = false;
+        self.waits_again |= core::mem::take(&mut self.is_from_wait);
         // One that is not there any more does not run.
         let _ = self.thread().start();
     }
@@ -146,8 +151,15 @@ impl Entry {
     /// Stops it, if it runs.
     pub fn stop(&mut self) {
         if !self.is_ours && self.state().is_none() {
-            self.is_ours = self.thread().stop().is_ok();
+            self.stop_running();
         }
+    }
+
+    /// Stops it, although it may count as stopped.
+    fn stop_running(&mut self) {
+        let waits = self.thread().waiting().is_ok_and(is_of_program);
+        self.is_ours = self.thread().stop().is_ok();
+        self.is_from_wait = waits && self.is_ours;
     }
 }
 
@@ -177,7 +189,7 @@ impl Threads {
     fn add(&mut self, thread: Thread, slot: u64, number: u32) -> Result<(), Errno> {
         let reference = OwnedReference::made_by(|place| thread.reference(place, REFERENCE_ALL))?;
         let home = if slot == 0 { thread.0 } else { slot };
-        self.all.push(Entry { number, slot, home, reference, is_told: false, is_ours: false, mode: Mode::Run, pending: None, signalled: None, puts_off: false, changed: Vec::new(), given: None, halt: None, tried: None, is_late: false, awaited: None, call: None, returns: None, returned: None });
+        self.all.push(Entry { number, slot, home, reference, is_told: false, is_ours: false, is_from_wait: false, waits_again: false, mode: Mode::Run, pending: None, signalled: None, puts_off: false, changed: Vec::new(), given: None, halt: None, tried: None, is_late: false, awaited: None, call: None, returns: None, returned: None });
         Ok(())
     }
 
@@ -268,7 +280,7 @@ impl Threads {
             }
         }
         // Or it has let one go on that it had stopped itself.
-        self.all.iter_mut().filter(|entry| entry.state().is_none()).for_each(|entry| entry.is_ours = entry.thread().stop().is_ok());
+        self.all.iter_mut().filter(|entry| entry.state().is_none()).for_each(Entry::stop_running);
     }
 
     /// Gives threads of Linux programs the numbers that they have there.
