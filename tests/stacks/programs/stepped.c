@@ -68,8 +68,8 @@ int main(int count, char **words) {
     int is_killed = strcmp(words[1], "killed") == 0, from = atoi(words[2]), to = atoi(words[3]), bad = 0;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (int turn = 0; turn < WARM; turn++) run(words + 4, to + turn), reap();
-    // A table may reach its size only now, which happens once. What a run loses it loses again.
-    for (int pass = 0; pass < 2; pass++) {
+    // Tables may reach their sizes only now, each of them once. What a run loses it loses each time.
+    for (int pass = 0; pass < PASSES; pass++) {
         usleep(100000), reap(), count_before();
         for (int number = from; number <= to; number++) {
             int status = run(words + 4, number);
