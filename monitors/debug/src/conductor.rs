@@ -12,7 +12,7 @@ use crate::lineup::{Lineup, Place, awaits_answer};
 use crate::manifest::MANIFEST;
 use crate::score::{self, Arrival, Score};
 use crate::tape::Tape;
-use crate::turn::Turn;
+use crate::turn::{Turn, does};
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -250,6 +250,7 @@ impl Course {
                 return Some(current);
             }
             let waiting = member.waiting();
+            member.forgets_limit(waiting);
             let Some(waiting) = waiting.filter(|_| member.place != Place::Gone) else {
                 member.place = Place::Gone;
                 return self.leave(current, Switch::Waits, None);
@@ -273,8 +274,8 @@ impl Course {
                     let patience = if self.lineup.computes() && !score::with(|score| score.has_arrived()) { LONG_PATIENCE } else { PATIENCE };
                     let now = self.desk.clock.now();
                     let is_late = end != 0 && now >= end;
-                    let now = !self.is_replay && (is_late || self.is_wanted() && now >= since.saturating_add(patience));
-                    if let Some(turn) = score::with(|score| score.leave(now)) {
+                    let is_left = !self.is_replay && (is_late || self.is_wanted() && now >= since.saturating_add(patience));
+                    if let Some(turn) = score::with(|score| score.leave(is_left)) {
                         if self.pause == Some(turn.number) {
                             return self.pause(current, turn.number);
                         }
@@ -374,8 +375,16 @@ impl Course {
 
     /// Waits until something is here that the recording has.
     pub fn await_arrival(&mut self, arrival: Arrival) -> Option<()> {
+        // A message that was not answered ends when its thread waits no more.
+        let never = |message: &usize| self.desk.tape.lock().is_never_answered(*message);
+        let unanswered = if let Arrival::Answer(message) = arrival { Some(message).filter(never) } else { None };
+        let mut looks = 0;
         while score::with(|score| score.take(Some(arrival))).is_none() {
-            self.receive(FOREVER)?;
+            self.receive(if unanswered.is_some() { AWHILE } else { FOREVER })?;
+            looks += u32::from(unanswered.is_some_and(|message| self.lineup.still_awaits(message)));
+            if looks > MANY_LOOKS {
+                self.diverge("a thread awaits an answer, where the recording says that it waits no more");
+            }
         }
         self.goes_on(arrival)
     }
@@ -474,20 +483,5 @@ impl Course {
     pub fn diverge(&self, what: &str) -> ! {
         complain(MANIFEST.name, &format!("the replay differs from the recording: {what}"));
         nacre_rt::exit(crate::turn::DIVERGED)
-    }
-}
-
-/// A switch as the end of a sentence.
-pub fn does(switch: Switch) -> String {
-    match switch {
-        Switch::Waits => "it waits for another thread".into(),
-        Switch::Yields => "it yields".into(),
-        Switch::Calls(message) => format!("it waits for the answer to message {}", message + 1),
-        Switch::Steps(steps) => format!("it is left after {steps} instructions"),
-        Switch::At(address, _) => format!("it is left at {address:#x}"),
-        Switch::Answered(message) => format!("message {} is answered", message + 1),
-        Switch::Notified(port, _) => format!("port {port} is notified"),
-        Switch::TimedOut(number) => format!("the wait of thread {} ends", number + 1),
-        Switch::Runs(number) => format!("thread {} runs", number + 1),
     }
 }

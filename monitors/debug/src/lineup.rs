@@ -111,6 +111,13 @@ impl Member {
         }
     }
 
+    /// Forgets the limit of an earlier wait, if it waits for whatever time it takes.
+    pub fn forgets_limit(&mut self, waiting: Option<u64>) {
+        if waiting.is_some_and(|waiting| waiting & waiting::TIMED == 0 && (is_of_program(waiting) || awaits_answer(waiting))) {
+            (self.limit, self.until) = (None, 0);
+        }
+    }
+
     /// Looks at how long it waits. It makes its wait again.
     pub fn look(&mut self, waiting: u64) -> Result<(), Status> {
         let state = self.stopped()?;
@@ -308,6 +315,12 @@ impl Lineup {
     /// The thread that awaits the answer to a message.
     pub fn calling(&self, message: usize) -> Option<usize> {
         self.members.iter().position(|member| member.place == Place::Calls(message))
+    }
+
+    /// Returns true if a thread waits for the answer to a message, as the kernel says.
+    pub fn still_awaits(&self, message: usize) -> bool {
+        let member = self.calling(message).and_then(|number| self.members.get(number));
+        member.and_then(Member::waiting).is_some_and(awaits_answer)
     }
 
     /// The thread whose wait ends first, and when.

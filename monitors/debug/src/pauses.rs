@@ -1,11 +1,12 @@
 //! Where the conductor leaves a thread that neither waits nor sends: when it computes for long, or,
 //! now and then, behind some instructions.
 
-use crate::conductor::{AWHILE, Course, does};
+use crate::conductor::{AWHILE, Course};
 use crate::debugger;
 use crate::halt::{self, Scheduled};
 use crate::lineup::Place;
 use crate::score::{self, Arrival};
+use crate::turn::does;
 use alloc::format;
 use nacre_recording::Switch;
 use nacre_sys::{DonationEnd, FOREVER};
@@ -29,6 +30,8 @@ impl Course {
     /// A thread is about to run.
     pub fn begins(&mut self, current: usize) {
         (self.since, self.halt) = (self.desk.clock.now(), None);
+        // What it awaited is over.
+        self.lineup.get(current).into_iter().for_each(|member| member.until = 0);
         (self.looked, self.computes_since) = (self.since, self.since);
         let halt = if self.is_replay { self.desk.tape.lock().switches().get(self.at).copied() } else { self.some_steps(current) };
         let Some(thread) = self.lineup.scheduled(current) else { return };

@@ -3,6 +3,7 @@
 
 use crate::manifest::MANIFEST;
 use crate::offspring::Offspring;
+use crate::score;
 use crate::turn::{self, DIVERGED, Turn};
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -179,7 +180,7 @@ impl Player {
             }
             return turn;
         }
-        if self.is_never_answered(number) {
+        if self.is_never_answered(number) && score::with(|score| score.is_to_be_left(number)) {
             // As then, it waits until its thread waits no more: others see whether somebody works
             // on the answer.
             letter.original = self.nobody.handle();
@@ -216,8 +217,8 @@ impl Player {
     }
 
     /// Returns true if the recording has no answer to a message, since its thread waited no more.
-    fn is_never_answered(&self, number: usize) -> bool {
-        let Exchange { label, answer, .. } = &self.recording.exchanges[number];
+    pub fn is_never_answered(&self, number: usize) -> bool {
+        let Some(Exchange { label, answer, .. }) = self.recording.exchanges.get(number) else { return false };
         let is_interrupted = |status: u64| Status(status).code() == Some(Code::Interrupted);
         *label != process::kill::LABEL && (*answer == Answer::Never || matches!(answer, Answer::Failed(status) if is_interrupted(*status)))
     }

@@ -165,6 +165,11 @@ impl Score {
         self.left.insert(message);
     }
 
+    /// Returns true if the thread of a message is to be left at it.
+    pub fn is_to_be_left(&self, message: usize) -> bool {
+        self.left.contains(&message)
+    }
+
     /// Returns true if something waits.
     pub fn has_arrived(&self) -> bool {
         !self.arrived.is_empty()

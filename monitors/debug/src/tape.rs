@@ -136,6 +136,11 @@ impl Tape {
         }
     }
 
+    /// Returns true if a replay has no answer to a message, since its thread waited no more.
+    pub fn is_never_answered(&self, message: usize) -> bool {
+        matches!(self, Tape::Replay(player) if player.is_never_answered(message))
+    }
+
     /// Notes that the program has ended with this status.
     pub fn ended(&mut self, status: u64) {
         match self {

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_nest::interpose::{InterposedReply, InterposedRequest, Name};
 use nacre_proto::{PROTOCOLS, dataspace, memory, segment};
-use nacre_recording::{Answer, Digest, Exchange, Given};
+use nacre_recording::{Answer, Digest, Exchange, Given, Switch};
 use nacre_sys::Status;
 
 /// Exit status after a replay that differed from its recording.
@@ -78,4 +78,19 @@ pub fn answer(returned: &Result<InterposedReply<'_>, Status>) -> Answer {
 /// Returns what a recording has of a message.
 pub fn exchange(turn: &Turn, answer: Answer) -> Exchange {
     Exchange { port: turn.port, label: turn.label, digest: turn.digest, answer }
+}
+
+/// A switch as the end of a sentence.
+pub fn does(switch: Switch) -> String {
+    match switch {
+        Switch::Waits => "it waits for another thread".into(),
+        Switch::Yields => "it yields".into(),
+        Switch::Calls(message) => format!("it waits for the answer to message {}", message + 1),
+        Switch::Steps(steps) => format!("it is left after {steps} instructions"),
+        Switch::At(address, _) => format!("it is left at {address:#x}"),
+        Switch::Answered(message) => format!("message {} is answered", message + 1),
+        Switch::Notified(port, _) => format!("port {port} is notified"),
+        Switch::TimedOut(number) => format!("the wait of thread {} ends", number + 1),
+        Switch::Runs(number) => format!("thread {} runs", number + 1),
+    }
 }
