@@ -11,7 +11,7 @@ use crate::rewinder::Rewinder;
 use crate::score;
 use crate::signalled::Choice;
 use crate::tape::Tape;
-use crate::threads::{Entry, Located};
+use crate::threads::Located;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use nacre_gdb::{Events, Session, Stop, ThreadId};
@@ -227,14 +227,6 @@ impl Debugger {
     pub fn thread_of(&mut self, thread: Scheduled) -> Option<Located> {
         let inferior = self.inferiors.get_mut(&self.process_of(thread.word)?)?;
         inferior.threads.find(&inferior.view, thread.reference)?.located()
-    }
-
-    /// All threads of the environment with this word. To look for them takes long.
-    pub fn threads_of(&mut self, word: u64) -> Vec<Located> {
-        let process = self.process_of(word);
-        let Some(inferior) = process.and_then(|process| self.inferiors.get_mut(&process)) else { return Vec::new() };
-        inferior.threads.look(&inferior.view);
-        inferior.threads.iter().filter_map(Entry::located).collect()
     }
 
     /// Takes the threads that gdb has let go on from a wait: the words of their environments, and

@@ -87,7 +87,8 @@ impl Member {
     }
 
     /// Returns true if it is the first one of its process, which could not run and can by now.
-    /// Others have made it, so to look for it takes long.
+    /// Others have made it, so to look for it takes long. Nobody else is new then: the announcement
+    /// of a thread that was made comes before its maker can wake another one.
     fn has_woken(&self) -> bool {
         self.slot == 0 && self.place != Place::Ready && self.waiting().is_some_and(|waiting| waiting::kind(waiting) == waiting::RUNS)
     }
@@ -247,20 +248,6 @@ impl Lineup {
         let Some(number) = self.number(thread) else { return };
         if self.place(number) != Place::Ready {
             self.put_back(number);
-        } else if self.members[number].slot == 0 {
-            self.find_unknown(thread.word);
-        }
-    }
-
-    /// The first thread of an environment is ready a second time: another one was taken for it,
-    /// perhaps, which was made in the same turn.
-    fn find_unknown(&mut self, word: u64) {
-        for found in debugger::with(|state| state.debugger.threads_of(word)).unwrap_or_default() {
-            let is_ready = Thread::through(found.reference.handle()).waiting().is_ok_and(|waiting| waiting::kind(waiting) == waiting::RUNS);
-            if is_ready && self.members.iter().all(|member| !member.is_there(word, found.slot)) {
-                let number = self.add(word, found);
-                self.put_back(number);
-            }
         }
     }
 
