@@ -11,18 +11,22 @@
 //! | --- | --- |
 //! | one environment has it, and is being written into an image | the same frames; what they held is saved before |
 //! | one environment has it, between rounds of a move | the same frames: the open pages are those that were written |
-//! | several environments have it | frames of its own, with a copy |
+//! | several environments have it, or it is data of an image in a store | frames of its own, with a copy |
 
+mod chunk;
 mod saving;
 mod spare;
 mod tracking;
 
 use alloc::collections::BTreeMap;
+use crate::stored::StoreFile;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_dataspaces::extents::Extents;
+use chunk::{Chunk, Image};
 use nacre_proto::Errno;
+use nacre_snapshot::store::Stored;
 use nacre_sys::{OwnedMapping, Region, Space, Window};
 use saving::Saving;
 use spare::{Run, Spare, Store};
@@ -38,7 +42,7 @@ const NARROW: Rights = Rights::READ.union(Rights::EXECUTE);
 
 /// A chunk of memory, as one environment shows it.
 struct Shown {
-    chunk: Rc<Store>,
+    chunk: Rc<Chunk>,
     /// Offset of its first byte in the data.
     offset: u64,
     mapping: OwnedMapping,
@@ -46,8 +50,8 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(window: Window, offset: u64, chunk: Rc<Store>, is_narrow: bool) -> Result<Shown, Errno> {
-        let mapping = OwnedMapping::new(Space::OWN, window.start() + offset, chunk.size(), chunk.region(), 0, if is_narrow { NARROW } else { WRITABLE })?;
+    fn new(window: Window, offset: u64, chunk: Rc<Chunk>, is_narrow: bool) -> Result<Shown, Errno> {
+        let mapping = OwnedMapping::new(Space::OWN, window.start() + offset, chunk.size(), chunk.region(), chunk.base(), if is_narrow { NARROW } else { WRITABLE })?;
         Ok(Shown { chunk, offset, mapping, is_narrow })
     }
 
@@ -55,8 +59,22 @@ impl Shown {
         self.offset + self.chunk.size()
     }
 
+    /// Returns true if others need it as it is.
     fn is_shared(&self) -> bool {
-        Rc::strong_count(&self.chunk) > 1
+        Rc::strong_count(&self.chunk) > 1 || self.chunk.image().is_some()
+    }
+
+    /// Shows the data of another image, which holds the same where nothing is open, unless copies
+    /// show it, too.
+    fn point_to(&mut self, stored: Stored) {
+        let is_alone = self.chunk.image().is_some() && Rc::strong_count(&self.chunk) == 1;
+        let mapping = self.mapping.handle();
+        if is_alone
+            && let Ok(state) = mapping.get_state()
+            && mapping.set_state(&nacre_abi::state::MappingState { offset: stored.start, ..state }).is_ok()
+        {
+            self.chunk.set_stored(stored);
+        }
     }
 
     /// Makes it read-only, or writable.
@@ -108,7 +126,7 @@ impl Data {
     }
 
     /// Bytes from the start on that are there.
-    fn end(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         self.shown.last().map_or(0, Shown::end)
     }
 
@@ -127,9 +145,31 @@ impl Data {
         let step = STEP.max(there / 2).min(self.window.size() - there);
         let more = (end - there).max(step.next_multiple_of(PAGE_SIZE).min(self.window.size() - there));
         self.shown.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
-        let shown = Shown::new(self.window, there, Rc::new(Store::take(more)?), false)?;
+        let shown = Shown::new(self.window, there, Rc::new(Chunk::Own(Store::take(more)?)), false)?;
         self.shown.push(shown);
         Ok(())
+    }
+
+    /// Shows the data of an image in a store, before there is anything else.
+    pub fn show(&mut self, file: Rc<StoreFile>, stored: Stored) -> Result<(), Errno> {
+        if stored.data == 0 {
+            return Ok(());
+        }
+        if stored.data > self.window.size() || !self.shown.is_empty() {
+            return Err(Errno::EINVAL);
+        }
+        self.shown.push(Shown::new(self.window, 0, Rc::new(Chunk::Image(Image::new(file, stored))), true)?);
+        Ok(())
+    }
+
+    /// Returns true if it shows the image in this half of the store.
+    pub fn shows_half(&self, half: u64) -> bool {
+        self.shown.iter().any(|shown| shown.chunk.half() == Some(half))
+    }
+
+    /// Shows the image that was made of it instead of the one before.
+    pub fn point_to(&mut self, stored: Stored) {
+        self.shown.iter_mut().for_each(|shown| shown.point_to(stored));
     }
 
     /// Takes zeroed memory of this size, whole pages: its offset.
@@ -200,8 +240,9 @@ impl Data {
     /// anything.
     fn open(&mut self, start: u64, end: u64, keeps: bool) -> Result<(), Errno> {
         for (number, from, to) in self.closed(start, end) {
-            if let Some(saving) = &mut self.saving {
-                saving.save(self.window, from, to);
+            if self.saving.is_some() {
+                let pages = self.filled(from, to);
+                self.saving.iter_mut().for_each(|saving| saving.save(self.window, &pages));
             }
             self.open_closed(number, from, to, keeps)?;
         }

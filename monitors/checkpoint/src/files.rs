@@ -2,6 +2,7 @@
 //! out to the host.
 
 use crate::freeze::{Figures, freeze};
+use crate::stored;
 use crate::world::{ORIGINAL, World};
 use alloc::format;
 use alloc::string::String;
@@ -30,7 +31,9 @@ impl Images {
         let services = Services::find().map_err(|refusal| format!("{refusal}"))?;
         let images = Images { services, path: path.to_vec(), shown: lossy(given) };
         // A path that cannot be written is told before the program starts.
-        create(&images.services, &images.partial())?;
+        if !stored::is_store(path) {
+            create(&images.services, &images.partial())?;
+        }
         Ok(images)
     }
 
@@ -50,10 +53,13 @@ impl Images {
     }
 
     fn try_write(&self, world: &mut World, holder: Option<u64>) -> Result<Figures, String> {
+        if stored::is_store(&self.path) {
+            return stored::write(world, holder).map_err(|why| format!("{}: {why}", self.shown));
+        }
         let (partial, files) = (self.partial(), self.services.files());
         let file = create(&self.services, &partial)?;
         let mut at = 0;
-        let figures = freeze(world, ORIGINAL, holder, None, |bytes| {
+        let figures = freeze(world, ORIGINAL, holder, None, &mut |bytes: &[u8]| {
             for part in bytes.chunks(PART) {
                 write_all(file.handle(), &mut at, part)?;
             }
@@ -81,7 +87,7 @@ pub fn write_unnamed(world: &mut World, number: u64, holder: Option<u64>, round:
     let files = parent::find(Reference::PARENT, SERVICE_FILES).map_err(|errno| format!("cannot make a file: {errno}"))?.found;
     let made = directory::memory(files.handle(), 0).map_err(|errno| format!("cannot make a file: {errno}"))?.file;
     let mut at = 0;
-    let figures = freeze(world, number, holder, round, |bytes| bytes.chunks(PART).try_for_each(|part| write_all(made.handle(), &mut at, part)))?;
+    let figures = freeze(world, number, holder, round, &mut |bytes: &[u8]| bytes.chunks(PART).try_for_each(|part| write_all(made.handle(), &mut at, part)))?;
     Ok((made, figures))
 }
 

@@ -1,6 +1,7 @@
 //! Freezing: an environment whose threads are stopped is written out as an image, and goes on.
 
 use crate::life::Life;
+use crate::output::Output;
 use crate::outside::{Outside, What};
 use crate::pages::Pages;
 use crate::rounds::Rounds;
@@ -12,7 +13,7 @@ use alloc::vec::Vec;
 use nacre_abi::{ObjectType, PAGE_SIZE};
 use nacre_proto::flags::{CLOCK_MONOTONIC, CLOCK_REALTIME, SERVICE_CLOCK};
 use nacre_proto::{Errno, clock, parent};
-use nacre_snapshot::image::{Facts, Fault, PAGES_IN_CHUNK, Port, Waiting, Writer};
+use nacre_snapshot::image::{DATA, Facts, Fault, PAGES_IN_CHUNK, Port, Waiting, Writer};
 use nacre_snapshot::{Frame, Trouble};
 use nacre_sys::Reference;
 
@@ -112,17 +113,17 @@ pub struct Figures {
     pub ticks: u64,
 }
 
-/// Freezes the environment with this number into an image, which `sink` takes. All others go on
+/// Freezes the environment with this number into an image, which `output` takes. All others go on
 /// afterwards. So does this one, if the image could not be written or `holder` is `None`; otherwise
 /// it stands still for that command until [`Life::release`]. With `round`, the image has the pages
 /// alone that have changed since the round before; the round with a `holder` is the last one.
-pub fn freeze(world: &mut World, number: u64, holder: Option<u64>, round: Option<u64>, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
+pub fn freeze(world: &mut World, number: u64, holder: Option<u64>, round: Option<u64>, output: &mut impl Output) -> Result<Figures, String> {
     let Some(round) = round else {
         end_rounds(world);
-        return freeze_by(world, number, holder, None, sink);
+        return freeze_by(world, number, holder, None, output);
     };
     let mut rounds = next_round(world, number, round).ok_or("this round of a move does not follow")?;
-    let frozen = freeze_by(world, number, holder, Some(&mut rounds), sink);
+    let frozen = freeze_by(world, number, holder, Some(&mut rounds), output);
     if frozen.is_ok() && holder.is_none() {
         world.rounds = Some(rounds);
     } else {
@@ -155,7 +156,7 @@ fn untrack(world: &mut World, environment: u64) {
     }
 }
 
-fn freeze_by(world: &mut World, number: u64, holder: Option<u64>, mut rounds: Option<&mut Rounds>, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
+fn freeze_by(world: &mut World, number: u64, holder: Option<u64>, mut rounds: Option<&mut Rounds>, output: &mut impl Output) -> Result<Figures, String> {
     let (started, mut stopped) = (nacre_sys::clock::ticks(), Stopped::new());
     let taken = stop_all(world, &mut stopped).and_then(|()| {
         let life = running(world, number)?;
@@ -171,14 +172,14 @@ fn freeze_by(world: &mut World, number: u64, holder: Option<u64>, mut rounds: Op
             go_on_all(world, &stopped)?;
             restart(self::running(world, number)?, &taken.facts.running)?;
             let ticks = nacre_sys::clock::ticks() - started;
-            write(world, number, taken, rounds, sink).map(|figures| Figures { ticks, ..figures })
+            write(world, number, taken, rounds, output).map(|figures| Figures { ticks, ..figures })
         }
         // Its pages are where it would write to them. Others can go on if it stands still anyway.
         Ok(taken) => {
             if holder.is_some() {
                 go_on_all(world, &core::mem::take(&mut stopped))?;
             }
-            let written = write(world, number, taken, rounds, sink);
+            let written = write(world, number, taken, rounds, output);
             go_on_all(world, &stopped)?;
             written.map(|figures| Figures { ticks: nacre_sys::clock::ticks() - started, ..figures })
         }
@@ -263,26 +264,29 @@ fn take(life: &mut Life, running: &[u64], goes_on: bool, rounds: Option<&mut Rou
 }
 
 /// Writes an image. What runs meanwhile is served between its parts.
-fn write(world: &mut World, number: u64, taken: Taken, rounds: Option<&mut Rounds>, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
-    let written = write_pages(world, number, taken, rounds, sink);
+fn write(world: &mut World, number: u64, taken: Taken, rounds: Option<&mut Rounds>, output: &mut impl Output) -> Result<Figures, String> {
+    let written = write_pages(world, number, taken, rounds, output);
     if let Some(life) = world.lives.get_mut(&number) {
         life.outside.arena.data.end_saving();
     }
     written
 }
 
-fn write_pages(world: &mut World, number: u64, taken: Taken, mut rounds: Option<&mut Rounds>, sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<Figures, String> {
+fn write_pages(world: &mut World, number: u64, taken: Taken, mut rounds: Option<&mut Rounds>, output: &mut impl Output) -> Result<Figures, String> {
     let Taken { mut facts, mut pages, missing } = taken;
-    let gone = || String::from("the program has ended");
-    let unread = |errno: Errno| format!("keeping a page that the program writes to: {errno}");
     let arena = &mut world.lives.get_mut(&number).ok_or_else(gone)?.outside.arena;
     let filled = match rounds.as_deref_mut() {
         Some(rounds) => pages.changed(arena, &mut rounds.sent),
         None => pages.filled(arena),
     };
-    let filled = filled.map_err(unread)?;
+    let mut filled = filled.map_err(unread)?;
+    let (count, end) = (filled.len() as u64, arena.data.end());
+    if rounds.is_none() {
+        filled = write_data((world, number), &pages, filled, end, output)?;
+    }
     facts.pages = filled.len() as u64;
     let failed = |fault: Fault| format!("writing the image: {fault}");
+    let sink = |bytes: &[u8]| output.bytes(bytes);
     let writer = match &rounds {
         Some(rounds) if rounds.next > 0 => Writer::round(sink, &facts, &rounds.before),
         _ => Writer::new(sink, &facts),
@@ -298,10 +302,39 @@ fn write_pages(world: &mut World, number: u64, taken: Taken, mut rounds: Option<
         world.serve_all()?;
     }
     let hash = writer.end().map_err(failed)?;
+    output.ends(hash).map_err(failed)?;
     if let Some(rounds) = rounds {
         (rounds.before, rounds.next) = (hash, rounds.next + 1);
     }
-    Ok(Figures { objects: facts.objects.len(), pages: facts.pages, missing, ticks: 0 })
+    Ok(Figures { objects: facts.objects.len(), pages: count, missing, ticks: 0 })
+}
+
+/// Writes pages of data that lie apart from the image; returns those that belong into it.
+fn write_data((world, number): (&mut World, u64), pages: &Pages, mut filled: Vec<u64>, end: u64, output: &mut impl Output) -> Result<Vec<u64>, String> {
+    let failed = |fault: Fault| format!("writing the image: {fault}");
+    let data: Vec<u64> = filled[filled.partition_point(|page| *page < DATA)..].iter().map(|page| page - DATA).collect();
+    if !output.begins(end, &data).map_err(failed)? {
+        return Ok(filled);
+    }
+    let mut bytes = alloc::vec![0; PAGE_SIZE as usize];
+    for some in data.chunks(PAGES_IN_CHUNK) {
+        let arena = &mut world.lives.get_mut(&number).ok_or_else(gone)?.outside.arena;
+        for offset in some {
+            pages.read(DATA + offset, arena, &mut bytes).map_err(unread)?;
+            output.page(*offset, &bytes).map_err(failed)?;
+        }
+        world.serve_all()?;
+    }
+    filled.truncate(filled.len() - data.len());
+    Ok(filled)
+}
+
+fn gone() -> String {
+    String::from("the program has ended")
+}
+
+fn unread(errno: Errno) -> String {
+    format!("keeping a page that the program writes to: {errno}")
 }
 
 fn ports(frame: &Frame, outside: &mut Outside) -> Result<Vec<Option<Port>>, String> {

@@ -19,10 +19,12 @@ mod manifest;
 mod obey;
 mod options;
 mod origin;
+mod output;
 mod outside;
 mod pages;
 mod pools;
 mod rounds;
+mod stored;
 mod thaw;
 mod waiting;
 mod world;
@@ -91,8 +93,14 @@ fn begin(world: &mut World, options: &Options<'_>, arguments: &Arguments) -> Res
 fn go_on(world: &mut World, path: &[u8], options: &Options<'_>, arguments: &Arguments) -> Result<(), String> {
     let started = nacre_sys::clock::ticks();
     let shown = lossy(path);
-    let source = files::source(&arguments.absolute(path)).map_err(|errno| format!("cannot read {shown}: {errno}"))?;
-    let Thawed { running, lost, objects, pages } = thaw::thaw(world, source, !options.warm.is_empty()).map_err(|why| format!("cannot thaw {shown}: {why}"))?;
+    let (absolute, is_template) = (arguments.absolute(path), !options.warm.is_empty());
+    let thawed = if stored::is_store(&absolute) {
+        thaw::thaw_store(world, is_template)
+    } else {
+        let source = files::source(&absolute).map_err(|errno| format!("cannot read {shown}: {errno}"))?;
+        thaw::thaw(world, source, is_template)
+    };
+    let Thawed { running, lost, objects, pages } = thawed.map_err(|why| format!("cannot thaw {shown}: {why}"))?;
     for what in &lost {
         complain(NAME, &format!("{shown}: not there any more: {what}"));
     }

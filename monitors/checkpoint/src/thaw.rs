@@ -11,6 +11,8 @@ use crate::pools::Pools;
 use crate::waiting::Waiter;
 use crate::world::{ORIGINAL, World};
 use alloc::format;
+use crate::stored::StoreFile;
+use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use nacre_abi::object::TargetType;
@@ -23,6 +25,7 @@ use nacre_proto::flags::{SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_CONTROL, SERVI
 use nacre_proto::{Errno, parent};
 use nacre_snapshot::check::{Places, check_facts};
 use nacre_snapshot::image::{DATA, Facts, Fault, Origin, Port, Reader};
+use nacre_snapshot::store::Stored;
 use nacre_snapshot::{Access, Object, Place};
 use nacre_sys::{Condition, OwnedCondition, OwnedReference, Reference};
 
@@ -41,6 +44,21 @@ pub struct Thawed {
 /// Makes the environment of an image, which `source` gives, the original of a world. It is stopped:
 /// [`start`] lets the threads run that ran.
 pub fn thaw(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Fault>, is_template: bool) -> Result<Thawed, String> {
+    thaw_with(world, source, None, is_template)
+}
+
+/// Makes the environment of the newest image in the store, as [`thaw`] does. Its data is shown
+/// where it lies.
+pub fn thaw_store(world: &mut World, is_template: bool) -> Result<Thawed, String> {
+    let refused = |fault: Fault| fault.to_string();
+    let file = StoreFile::open(false).map_err(|errno| errno.to_string())?.map_err(refused)?;
+    let stored = file.newest().map_err(refused)?;
+    world.store = Some(file.clone());
+    let source = file.source(&stored);
+    thaw_with(world, source, Some((file, stored)), is_template)
+}
+
+fn thaw_with(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Fault>, stored: Option<(Rc<StoreFile>, Stored)>, is_template: bool) -> Result<Thawed, String> {
     let refused = |fault: Fault| fault.to_string();
     let mut reader = Reader::new(source).map_err(refused)?;
     let mut facts = reader.facts().clone();
@@ -50,10 +68,17 @@ pub fn thaw(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Fault
     // One that never runs takes no more than it has.
     check_memory(if is_template { facts.size } else { facts.limit }).map_err(|errno| no_memory(facts.limit, errno))?;
     let mut arena = Arena::take(ORIGINAL, facts.limit, facts.size, nacre_snapshot::table_pages(&objects)).map_err(|errno| no_memory(facts.limit, errno))?;
+    // Of an image in a store, data is not read.
+    let end = if let Some((file, stored)) = stored {
+        arena.data.show(file, stored).map_err(|_| refused(Fault::Nonsense))?;
+        DATA
+    } else {
+        u64::MAX
+    };
     arena.data.grow(places.data()).map_err(|errno| no_memory(facts.limit, errno))?;
     while let Some((distances, bytes)) = reader.pages().map_err(refused)? {
         for (page, contents) in distances.iter().zip(bytes.chunks_exact(PAGE_SIZE as usize)) {
-            if !places.has(*page) {
+            if !places.has(*page) || *page >= end {
                 return Err(refused(Fault::Nonsense));
             }
             arena.window(*page, PAGE_SIZE).and_then(|window| window.write(0, contents)).ok_or_else(|| refused(Fault::Nonsense))?;

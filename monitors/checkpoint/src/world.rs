@@ -1,5 +1,6 @@
 //! All environments that run here: the first one, and its copies. One thread serves all of them.
 
+use crate::stored::StoreFile;
 use crate::commands::{COMMANDED, Desk};
 use crate::life::Life;
 use crate::outside::{ENVIRONMENT_SHIFT, NUMBER, PARENT};
@@ -71,6 +72,8 @@ pub struct World {
     pub awaited: Vec<Awaited>,
     /// Rounds of a move, if the next one may follow.
     pub rounds: Option<Rounds>,
+    /// The store, if an image lies there.
+    pub store: Option<Rc<StoreFile>>,
     /// Freezes and forks so far.
     pub history: History,
     /// The parent's clock.
@@ -85,7 +88,7 @@ impl World {
         let set = OwnedPortSet::new()?;
         let desk = Rc::new(Desk::start(set.handle()));
         let endpoint = ServerEndpoint::new(MAX_BYTES as usize)?;
-        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, status: 0, template: None, awaited: Vec::new(), rounds: None, history: History::default(), clock: Clock::find()?, endpoint, set })
+        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, status: 0, template: None, awaited: Vec::new(), rounds: None, store: None, history: History::default(), clock: Clock::find()?, endpoint, set })
     }
 
     /// The set of all ports.

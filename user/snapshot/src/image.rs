@@ -174,6 +174,8 @@ pub enum Fault {
     NoMemory,
     /// The file cannot be read or written.
     File,
+    /// A store is too small for it.
+    Full,
 }
 
 impl core::fmt::Display for Fault {
@@ -187,6 +189,7 @@ impl core::fmt::Display for Fault {
             Fault::Order => f.write_str("it does not follow what came before it"),
             Fault::NoMemory => f.write_str("there is not enough memory for what is in it"),
             Fault::File => f.write_str("the file cannot be read or written"),
+            Fault::Full => f.write_str("there is no room for it in the store: make that larger (two images lie in it)"),
         }
     }
 }

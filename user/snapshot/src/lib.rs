@@ -11,6 +11,7 @@ extern crate alloc;
 pub mod check;
 pub mod image;
 pub mod rounds;
+pub mod store;
 mod restore;
 mod take;
 

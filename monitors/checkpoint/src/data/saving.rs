@@ -19,9 +19,10 @@ pub struct Saving {
 }
 
 impl Saving {
-    /// Saves what the pages of a range hold that belong to a piece.
-    pub fn save(&mut self, window: Window, start: u64, end: u64) {
-        let pages: Vec<u64> = self.pieces.iter().flat_map(|(from, to)| touched(window, start.max(*from), end.min(*to))).collect();
+    /// Saves what those of these pages hold that belong to a piece.
+    pub fn save(&mut self, window: Window, pages: &[u64]) {
+        let has = |page: u64| self.pieces.iter().any(|(from, to)| (*from..*to).contains(&page));
+        let pages: Vec<u64> = pages.iter().copied().filter(|page| has(*page)).collect();
         for page in pages {
             let mut bytes = Vec::new();
             if bytes.try_reserve_exact(PAGE_SIZE as usize).is_err() {
@@ -54,7 +55,7 @@ impl Data {
         let mut saving = Saving { pieces, saved: BTreeMap::new(), is_short: false };
         // Pages of its own can be written to: they are few.
         for (at, open) in &self.open {
-            saving.save(self.window, *at, at + open.size);
+            saving.save(self.window, &touched(self.window, *at, at + open.size));
         }
         let narrowed = if saving.is_short { Err(Errno::ENOMEM) } else { self.narrow() };
         if let Err(errno) = narrowed {
@@ -63,6 +64,26 @@ impl Data {
         }
         self.saving = Some(saving);
         Ok(())
+    }
+
+    /// Pages of a range that may hold anything but zeros.
+    pub(super) fn filled(&self, start: u64, end: u64) -> Vec<u64> {
+        let images = self.shown.iter().filter_map(|shown| Some((shown, shown.chunk.image()?)));
+        let mut pages = Vec::new();
+        let mut at = start;
+        for (shown, image) in images.filter(|(shown, _)| shown.offset < end && start < shown.end()) {
+            let (from, to) = (shown.offset.max(start), shown.end().min(end));
+            pages.extend(touched(self.window, at, from));
+            pages.extend(image.filled(from - shown.offset, to - shown.offset).into_iter().map(|page| page + shown.offset));
+            // What is open before it may hold more.
+            let open = self.open.range(..to).filter(|(at, open)| from < *at + open.size);
+            pages.extend(open.flat_map(|(at, open)| touched(self.window, (*at).max(from), (at + open.size).min(to))));
+            at = to;
+        }
+        pages.extend(touched(self.window, at, end));
+        pages.sort_unstable();
+        pages.dedup();
+        pages
     }
 
     /// Lets its contents change again.
@@ -76,7 +97,7 @@ impl Data {
     pub fn frozen_pages(&self, pieces: &[(u64, u64)]) -> Vec<u64> {
         let open = || self.open.iter().filter(|_| self.saving.is_some()).map(|(at, open)| (*at, at + open.size));
         let closed = pieces.iter().flat_map(|(start, end)| gaps(open(), *start, *end));
-        let mut pages: Vec<u64> = closed.flat_map(|(start, end)| touched(self.window, start, end)).collect();
+        let mut pages: Vec<u64> = closed.flat_map(|(start, end)| self.filled(start, end)).collect();
         pages.extend(self.saving.iter().flat_map(|saving| saving.saved.keys()));
         pages.sort_unstable();
         pages.dedup();
