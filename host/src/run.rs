@@ -72,7 +72,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
         machine_arguments.kernel_option.push(RANDOM.to_string());
         machine_arguments.has_source = true;
     }
-    machine_arguments.takes_turns = guest.has_machine || arguments.guest.command.iter().any(|word| image::has_machine(Path::new(word)));
+    machine_arguments.takes_turns = guest.has_machine || arguments.guest.command.iter().any(|word| image::has_machine(Path::new(word))) || arguments.store.as_ref().is_some_and(|store| image::has_machine(store.path()));
     let line = arguments.gdb.map(DebugLine::open).transpose()?;
     if let Some(line) = &line {
         machine_arguments.debug_line = Some(line.socket());
@@ -99,7 +99,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
 /// Checks that an image that is to go on is there, before a machine starts for it.
 fn check_image(command: &[OsString]) -> Outcome<()> {
     let [first, option, image, ..] = command else { return Ok(()) };
-    if first != "checkpoint" || option != "--thaw" || Path::new(image).is_file() {
+    if first != "checkpoint" || option != "--thaw" || image == "/dev/store" || Path::new(image).is_file() {
         return Ok(());
     }
     Err(Failure::new(Class::File, format!("there is no image {}", image.display())).remedy("`nacre freeze` makes one"))

@@ -2,7 +2,10 @@
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use nacre_snapshot::store::MAGIC;
 
 use crate::failure::{Class, Context, Failure, Outcome};
 
@@ -14,6 +17,20 @@ const STEP: u64 = 1 << 20;
 pub struct Named {
     path: PathBuf,
     size: Option<u64>,
+}
+
+impl Named {
+    /// A file that is a store in which images lie; `None`: it is another one.
+    pub fn with_images(path: &Path) -> Option<Named> {
+        let mut magic = [0; MAGIC.len()];
+        File::open(path).and_then(|mut file| file.read_exact(&mut magic)).ok()?;
+        (magic == MAGIC).then(|| Named { path: path.to_path_buf(), size: None })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
 /// Reads `FILE` or `FILE:SIZE`.

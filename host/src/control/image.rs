@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use nacre_snapshot::image::{Facts, Fault, Origin, Port, Reader};
+use nacre_snapshot::store::{Memory, Store};
 
 use super::arguments::ImageInfoArguments;
 use crate::failure::{Class, Context, Failure, Outcome};
@@ -22,13 +24,52 @@ pub fn image_info(arguments: &ImageInfoArguments) -> Outcome<i32> {
 }
 
 fn read_file(file: File) -> Result<Facts, Fault> {
+    let (mut file, apart) = find(file)?;
+    let facts = read(|into| file.read_exact(into).map_err(|error| if error.kind() == ErrorKind::UnexpectedEof { Fault::Truncated } else { Fault::File }))?;
+    Ok(Facts { pages: facts.pages + apart, ..facts })
+}
+
+/// A file that may be a store.
+struct Stored(File);
+
+impl Memory for Stored {
+    fn size(&self) -> u64 {
+        self.0.metadata().map_or(0, |facts| facts.len())
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Option<()> {
+        self.0.read_exact_at(into, at).ok()
+    }
+
+    fn write(&mut self, _: u64, _: &[u8]) -> Option<()> {
+        None
+    }
+}
+
+/// Finds the image in a file, the newest if that is a store, and the number of pages beside it.
+fn find(file: File) -> Result<(impl Read, u64), Fault> {
+    let (start, size, apart) = match Store::open(Stored(file.try_clone().map_err(|_| Fault::File)?)) {
+        Err(Fault::NoImage) => (0, u64::MAX, 0),
+        Err(fault) => return Err(fault),
+        Ok(store) => {
+            let stored = store.newest()?;
+            (stored.stream_start(), stored.stream, store.filled(&stored, (0, stored.data)).len() as u64)
+        }
+    };
     let mut file = BufReader::new(file);
-    read(|into| file.read_exact(into).map_err(|error| if error.kind() == ErrorKind::UnexpectedEof { Fault::Truncated } else { Fault::File }))
+    file.seek(SeekFrom::Start(start)).map_err(|_| Fault::File)?;
+    Ok((file.take(size), apart))
+}
+
+/// Number of images that were written to a store before its newest one; `None`: it has none.
+pub fn generation(path: &Path) -> Option<u64> {
+    let store = Store::open(Stored(File::open(path).ok()?)).ok()?;
+    store.newest().ok().map(|stored| stored.generation)
 }
 
 /// Returns true if the file is an image of an environment in which a guest machine runs.
 pub fn has_machine(path: &Path) -> bool {
-    let Ok(mut file) = File::open(path).map(BufReader::new) else { return false };
+    let Ok(Ok((mut file, _))) = File::open(path).map(find) else { return false };
     let reader = Reader::new(|into: &mut [u8]| file.read_exact(into).map_err(|_| Fault::File));
     reader.is_ok_and(|reader| reader.facts().command.iter().any(|word| names(word, b"machine")))
 }

@@ -9,6 +9,7 @@ use super::system::{LIMIT, describe, image, limits};
 use super::tally::TestCounts;
 use crate::builds::Products;
 use crate::cli::MachineArguments;
+use crate::control::image::generation as generation_of_image;
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::run::{machine, with_store};
 use crate::scratch::Folder;
@@ -43,7 +44,49 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
             tally.note(&name, generations(products, cpus)?.as_deref());
         }
     }
+    for cpus in [1, 2] {
+        let name = format!("a store has a whole image of an environment whenever the machine is killed [cpus {cpus}]");
+        if name.contains(filter) {
+            tally.note(&name, images(products, cpus)?.as_deref());
+        }
+    }
     Ok(tally)
+}
+
+/// A program that counts to 60, and looks at a large variable each time.
+const COUNTS: &str = "x=$(head -c 50000 /dev/urandom | od -An -x); h=$(echo \"$x\" | md5sum); i=0
+while [ $i -lt 60 ]; do i=$((i + 1)); [ \"$(echo \"$x\" | md5sum)\" = \"$h\" ] || echo damaged; y=$y$i; echo $i; sleep 0.05; done
+echo ended ${#y}";
+
+/// Returns the fault, if there was one: an environment that is frozen again and again into a store,
+/// and thawed there whenever its machine was killed, has lost or damaged something.
+fn images(products: &Products, cpus: u32) -> Outcome<Option<String>> {
+    let folder = Folder::new("store")?;
+    let path = folder.path().join("store");
+    let named = store::parse(&format!("{}:64M", path.display())).map_err(|text| Failure::new(Class::Internal, text))?;
+    let arguments = MachineArguments { cpus, ..MachineArguments::default() };
+    let freezes = ["checkpoint", "-m", "24M", "-o", "/dev/store", "--every", "0.2"];
+    let begins = [&freezes[..], &["process", "sh", "-c", COUNTS]].concat();
+    let goes_on = [&freezes[..], &["--thaw", "/dev/store"]].concat();
+    for number in 0..KILLED {
+        let store = named.open()?;
+        let before = generation_of_image(&path).unwrap_or(0);
+        let image = image(products, if number == 0 { &begins } else { &goes_on })?;
+        let mut started = machine(products, &image, with_store(arguments.clone(), Some(&store))).start()?;
+        let _lines = started.take_lines()?;
+        let since = Instant::now();
+        while generation_of_image(&path).is_none_or(|now| now < before + 3) && since.elapsed() < LIMIT {
+            std::thread::sleep(PAUSE);
+        }
+        started.kill();
+    }
+    let store = named.open()?;
+    let image = image(products, &["checkpoint", "--thaw", "/dev/store"])?;
+    let captured = capture(&machine(products, &image, with_store(arguments, Some(&store))), limits(), b"")?;
+    let text = String::from_utf8_lossy(&captured.output).into_owned();
+    let numbers: Vec<u64> = text.lines().filter_map(|line| line.parse().ok()).collect();
+    let is_whole = !numbers.is_empty() && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]) && text.ends_with("ended 111\n") && text.lines().count() == numbers.len() + 1;
+    Ok((!is_whole).then(|| describe(&captured)))
 }
 
 /// The newest generation that a file names.
