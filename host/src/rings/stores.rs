@@ -53,6 +53,8 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
     Ok(tally)
 }
 
+/// Machines that are killed while an environment is frozen into the store.
+const FROZEN: u64 = 2;
 /// A program that counts to 60, and looks at a large variable each time.
 const COUNTS: &str = "x=$(head -c 50000 /dev/urandom | od -An -x); h=$(echo \"$x\" | md5sum); i=0
 while [ $i -lt 60 ]; do i=$((i + 1)); [ \"$(echo \"$x\" | md5sum)\" = \"$h\" ] || echo damaged; y=$y$i; echo $i; sleep 0.05; done
@@ -68,14 +70,14 @@ fn images(products: &Products, cpus: u32) -> Outcome<Option<String>> {
     let freezes = ["checkpoint", "-m", "24M", "-o", "/dev/store", "--every", "0.2"];
     let begins = [&freezes[..], &["process", "sh", "-c", COUNTS]].concat();
     let goes_on = [&freezes[..], &["--thaw", "/dev/store"]].concat();
-    for number in 0..KILLED {
+    for number in 0..FROZEN {
         let store = named.open()?;
         let before = generation_of_image(&path).unwrap_or(0);
         let image = image(products, if number == 0 { &begins } else { &goes_on })?;
         let mut started = machine(products, &image, with_store(arguments.clone(), Some(&store))).start()?;
         let _lines = started.take_lines()?;
         let since = Instant::now();
-        while generation_of_image(&path).is_none_or(|now| now < before + 3) && since.elapsed() < LIMIT {
+        while generation_of_image(&path).is_none_or(|now| now < before + 2) && since.elapsed() < LIMIT {
             std::thread::sleep(PAUSE);
         }
         started.kill();

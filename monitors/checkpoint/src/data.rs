@@ -19,7 +19,7 @@ mod spare;
 mod tracking;
 
 use alloc::collections::BTreeMap;
-use crate::stored::StoreFile;
+use crate::store_file::StoreFile;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};

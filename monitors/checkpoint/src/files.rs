@@ -2,7 +2,7 @@
 //! out to the host.
 
 use crate::freeze::{Figures, freeze};
-use crate::stored;
+use crate::{store_file, stored};
 use crate::world::{ORIGINAL, World};
 use alloc::format;
 use alloc::string::String;
@@ -31,7 +31,7 @@ impl Images {
         let services = Services::find().map_err(|refusal| format!("{refusal}"))?;
         let images = Images { services, path: path.to_vec(), shown: lossy(given) };
         // A path that cannot be written is told before the program starts.
-        if !stored::is_store(path) {
+        if !store_file::is_store(path) {
             create(&images.services, &images.partial())?;
         }
         Ok(images)
@@ -53,7 +53,7 @@ impl Images {
     }
 
     fn try_write(&self, world: &mut World, holder: Option<u64>) -> Result<Figures, String> {
-        if stored::is_store(&self.path) {
+        if store_file::is_store(&self.path) {
             return stored::write(world, holder).map_err(|why| format!("{}: {why}", self.shown));
         }
         let (partial, files) = (self.partial(), self.services.files());

@@ -24,6 +24,7 @@ mod outside;
 mod pages;
 mod pools;
 mod rounds;
+mod store_file;
 mod stored;
 mod thaw;
 mod waiting;
@@ -94,7 +95,7 @@ fn go_on(world: &mut World, path: &[u8], options: &Options<'_>, arguments: &Argu
     let started = nacre_sys::clock::ticks();
     let shown = lossy(path);
     let (absolute, is_template) = (arguments.absolute(path), !options.warm.is_empty());
-    let thawed = if stored::is_store(&absolute) {
+    let thawed = if store_file::is_store(&absolute) {
         thaw::thaw_store(world, is_template)
     } else {
         let source = files::source(&absolute).map_err(|errno| format!("cannot read {shown}: {errno}"))?;

@@ -11,7 +11,7 @@ use crate::pools::Pools;
 use crate::waiting::Waiter;
 use crate::world::{ORIGINAL, World};
 use alloc::format;
-use crate::stored::StoreFile;
+use crate::store_file::StoreFile;
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -1,6 +1,6 @@
 //! All environments that run here: the first one, and its copies. One thread serves all of them.
 
-use crate::stored::StoreFile;
+use crate::store_file::StoreFile;
 use crate::commands::{COMMANDED, Desk};
 use crate::life::Life;
 use crate::outside::{ENVIRONMENT_SHIFT, NUMBER, PARENT};

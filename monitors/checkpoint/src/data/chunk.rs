@@ -1,7 +1,7 @@
 //! Memory that data shows: our own, or data of an image in a store.
 
 use super::spare::Store;
-use crate::stored::StoreFile;
+use crate::store_file::StoreFile;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::Cell;
