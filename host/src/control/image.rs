@@ -25,8 +25,9 @@ pub fn image_info(arguments: &ImageInfoArguments) -> Outcome<i32> {
 
 fn read_file(file: File) -> Result<Facts, Fault> {
     let (mut file, apart) = find(file)?;
-    let facts = read(|into| file.read_exact(into).map_err(|error| if error.kind() == ErrorKind::UnexpectedEof { Fault::Truncated } else { Fault::File }))?;
-    Ok(Facts { pages: facts.pages + apart, ..facts })
+    let source = |into: &mut [u8]| file.read_exact(into).map_err(|error| if error.kind() == ErrorKind::UnexpectedEof { Fault::Truncated } else { Fault::File });
+    let facts = read(source, apart.is_some())?;
+    Ok(Facts { pages: facts.pages + apart.unwrap_or(0), ..facts })
 }
 
 /// A file that may be a store.
@@ -46,14 +47,15 @@ impl Memory for Stored {
     }
 }
 
-/// Finds the image in a file, the newest if that is a store, and the number of pages beside it.
-fn find(file: File) -> Result<(impl Read, u64), Fault> {
+/// Finds the image in a file. If that is a store, it is the newest, with the number of pages beside
+/// it.
+fn find(file: File) -> Result<(impl Read, Option<u64>), Fault> {
     let (start, size, apart) = match Store::open(Stored(file.try_clone().map_err(|_| Fault::File)?)) {
-        Err(Fault::NoImage) => (0, u64::MAX, 0),
+        Err(Fault::NoImage) => (0, u64::MAX, None),
         Err(fault) => return Err(fault),
         Ok(store) => {
             let stored = store.newest()?;
-            (stored.stream_start(), stored.stream, store.filled(&stored, (0, stored.data)).len() as u64)
+            (stored.stream_start(), stored.stream, Some(store.filled(&stored, (0, stored.data)).len() as u64))
         }
     };
     let mut file = BufReader::new(file);
@@ -79,9 +81,12 @@ fn names(word: &[u8], name: &[u8]) -> bool {
     word.split(|byte| !byte.is_ascii_alphanumeric()).any(|part| part == name)
 }
 
-/// Reads an image to its end.
-fn read(source: impl FnMut(&mut [u8]) -> Result<(), Fault>) -> Result<Facts, Fault> {
+/// Reads an image to its end, which lies in a store if its pages may be raw.
+fn read(source: impl FnMut(&mut [u8]) -> Result<(), Fault>, is_raw: bool) -> Result<Facts, Fault> {
     let mut reader = Reader::new(source)?;
+    if is_raw {
+        reader.read_raw();
+    }
     while reader.pages()?.is_some() {}
     Ok(reader.facts().clone())
 }
@@ -165,7 +170,7 @@ mod tests {
     }
 
     fn read_bytes(mut bytes: &[u8]) -> Result<Facts, Fault> {
-        read(|into| bytes.read_exact(into).map_err(|_| Fault::Truncated))
+        read(|into| bytes.read_exact(into).map_err(|_| Fault::Truncated), false)
     }
 
     #[test]

@@ -279,11 +279,12 @@ fn write_pages(world: &mut World, number: u64, taken: Taken, mut rounds: Option<
         Some(rounds) => pages.changed(arena, &mut rounds.sent),
         None => pages.filled(arena),
     };
-    let mut filled = filled.map_err(unread)?;
+    let filled = filled.map_err(unread)?;
     let (count, end) = (filled.len() as u64, arena.data.end());
-    if rounds.is_none() {
-        filled = write_data((world, number), &pages, filled, end, output)?;
-    }
+    let (filled, is_raw) = match rounds {
+        None => write_data((world, number), &pages, filled, end, output)?,
+        Some(_) => (filled, false),
+    };
     facts.pages = filled.len() as u64;
     let failed = |fault: Fault| format!("writing the image: {fault}");
     let sink = |bytes: &[u8]| output.bytes(bytes);
@@ -292,6 +293,9 @@ fn write_pages(world: &mut World, number: u64, taken: Taken, mut rounds: Option<
         _ => Writer::new(sink, &facts),
     };
     let mut writer = writer.map_err(failed)?;
+    if is_raw {
+        writer.write_raw();
+    }
     let mut bytes = alloc::vec![0; PAGES_IN_CHUNK * PAGE_SIZE as usize];
     for some in filled.chunks(PAGES_IN_CHUNK) {
         let arena = &mut world.lives.get_mut(&number).ok_or_else(gone)?.outside.arena;
@@ -309,12 +313,13 @@ fn write_pages(world: &mut World, number: u64, taken: Taken, mut rounds: Option<
     Ok(Figures { objects: facts.objects.len(), pages: count, missing, ticks: 0 })
 }
 
-/// Writes pages of data that lie apart from the image; returns those that belong into it.
-fn write_data((world, number): (&mut World, u64), pages: &Pages, mut filled: Vec<u64>, end: u64, output: &mut impl Output) -> Result<Vec<u64>, String> {
+/// Writes pages of data that lie apart from the image, in a store. Returns the pages that belong
+/// into it, and true if there is such a store.
+fn write_data((world, number): (&mut World, u64), pages: &Pages, mut filled: Vec<u64>, end: u64, output: &mut impl Output) -> Result<(Vec<u64>, bool), String> {
     let failed = |fault: Fault| format!("writing the image: {fault}");
     let data: Vec<u64> = filled[filled.partition_point(|page| *page < DATA)..].iter().map(|page| page - DATA).collect();
     if !output.begins(end, &data).map_err(failed)? {
-        return Ok(filled);
+        return Ok((filled, false));
     }
     let mut bytes = alloc::vec![0; PAGE_SIZE as usize];
     for some in data.chunks(PAGES_IN_CHUNK) {
@@ -326,7 +331,7 @@ fn write_data((world, number): (&mut World, u64), pages: &Pages, mut filled: Vec
         world.serve_all()?;
     }
     filled.truncate(filled.len() - data.len());
-    Ok(filled)
+    Ok((filled, true))
 }
 
 fn gone() -> String {

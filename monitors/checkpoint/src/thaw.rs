@@ -71,6 +71,7 @@ fn thaw_with(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Faul
     // Of an image in a store, data is not read.
     let end = if let Some((file, stored)) = stored {
         arena.data.show(file, stored).map_err(|_| refused(Fault::Nonsense))?;
+        reader.read_raw();
         DATA
     } else {
         u64::MAX

@@ -6,6 +6,9 @@
 //! is a chunk of kind 3 whose hash is that of all hashes before it. All numbers are little-endian.
 //! So an image that was cut off, or in which a byte was altered, is refused.
 //!
+//! An image in a [`store`](crate::store) has its pages as they are, without a hash, so that a thaw
+//! copies them: each chunk of kind 4 holds the distances of pages, which follow it.
+//!
 //! A round has the pages alone that have changed since the image or round before it. Its head is
 //! `ROUND_MAGIC`, the version, and the hash at the end of the one before: no other can precede it.
 
@@ -36,6 +39,7 @@ pub type Hash = [u8; HASH];
 const FACTS: u64 = 1;
 const PAGES: u64 = 2;
 const END: u64 = 3;
+const RAW: u64 = 4;
 /// Maximum size of what is known of an environment, unpacked.
 const MAX_FACTS: u64 = 64 << 20;
 /// Maximum size of a chunk of pages, unpacked.
@@ -198,6 +202,7 @@ impl core::fmt::Display for Fault {
 pub struct Writer<S> {
     sink: S,
     hashes: Hasher,
+    is_raw: bool,
 }
 
 impl<S: FnMut(&[u8]) -> Result<(), Fault>> Writer<S> {
@@ -215,15 +220,24 @@ impl<S: FnMut(&[u8]) -> Result<(), Fault>> Writer<S> {
     }
 
     fn begin(sink: S, facts: &Facts) -> Result<Writer<S>, Fault> {
-        let mut writer = Writer { sink, hashes: Hasher::new() };
+        let mut writer = Writer { sink, hashes: Hasher::new(), is_raw: false };
         let bytes = postcard::to_allocvec(facts).map_err(|_| Fault::NoMemory)?;
         writer.chunk(FACTS, &bytes)?;
         Ok(writer)
     }
 
+    /// Writes pages as they are from then on, for a store.
+    pub fn write_raw(&mut self) {
+        self.is_raw = true;
+    }
+
     /// Adds pages: their distances, and their bytes one after the other.
     pub fn pages(&mut self, distances: &[u64], bytes: &[u8]) -> Result<(), Fault> {
         let mut raw: Vec<u8> = distances.iter().flat_map(|distance| distance.to_le_bytes()).collect();
+        if self.is_raw {
+            self.chunk(RAW, &raw)?;
+            return (self.sink)(bytes);
+        }
         raw.extend_from_slice(bytes);
         self.chunk(PAGES, &raw)
     }
@@ -275,6 +289,7 @@ pub struct Reader<S> {
     hashes: Hasher,
     facts: Facts,
     left: u64,
+    is_raw: bool,
 }
 
 impl<S: FnMut(&mut [u8]) -> Result<(), Fault>> Reader<S> {
@@ -293,7 +308,7 @@ impl<S: FnMut(&mut [u8]) -> Result<(), Fault>> Reader<S> {
     }
 
     fn begin(source: S) -> Result<Reader<S>, Fault> {
-        let mut reader = Reader { source, hashes: Hasher::new(), facts: Facts::default(), left: 0 };
+        let mut reader = Reader { source, hashes: Hasher::new(), facts: Facts::default(), left: 0, is_raw: false };
         let (kind, raw) = reader.chunk()?;
         if kind != FACTS {
             return Err(Fault::Nonsense);
@@ -301,6 +316,11 @@ impl<S: FnMut(&mut [u8]) -> Result<(), Fault>> Reader<S> {
         reader.facts = decode(&raw)?;
         reader.left = reader.facts.pages;
         Ok(reader)
+    }
+
+    /// Takes pages as they are from then on: what is read lies in a store.
+    pub fn read_raw(&mut self) {
+        self.is_raw = true;
     }
 
     /// Returns the facts of the environment.
@@ -318,13 +338,19 @@ impl<S: FnMut(&mut [u8]) -> Result<(), Fault>> Reader<S> {
     pub fn pages(&mut self) -> Result<Option<(Vec<u64>, Vec<u8>)>, Fault> {
         let all = self.hash();
         let (kind, raw) = self.chunk_after(Some(all))?;
-        let count = raw.len() as u64 / (PAGE + 8);
+        let count = raw.len() as u64 / if kind == RAW { 8 } else { PAGE + 8 };
         match kind {
             END if self.left == 0 => Ok(None),
             PAGES if count > 0 && raw.len() as u64 == count * (PAGE + 8) && count <= self.left => {
                 self.left -= count;
                 let (distances, bytes) = raw.split_at(8 * count as usize);
                 Ok(Some((distances.chunks_exact(8).map(number).collect(), bytes.to_vec())))
+            }
+            RAW if self.is_raw && count > 0 && raw.len() as u64 == count * 8 && count <= self.left => {
+                self.left -= count;
+                let mut bytes = zeros(count * PAGE)?;
+                (self.source)(&mut bytes)?;
+                Ok(Some((raw.chunks_exact(8).map(number).collect(), bytes)))
             }
             _ => Err(Fault::Nonsense),
         }
@@ -342,6 +368,7 @@ impl<S: FnMut(&mut [u8]) -> Result<(), Fault>> Reader<S> {
         let limit = match kind {
             FACTS => MAX_FACTS,
             PAGES => MAX_PAGES,
+            RAW => PAGES_IN_CHUNK as u64 * 8,
             END if size == 0 && unpacked == 0 && all.is_some_and(|all| all == hash) => return Ok((END, Vec::new())),
             END => return Err(Fault::Altered),
             _ => return Err(Fault::Nonsense),
@@ -431,6 +458,31 @@ mod tests {
     #[test]
     fn an_image_is_read_as_it_was_written() {
         assert_eq!(read(&image()), Ok((facts(), vec![4096, 8192, 0])));
+    }
+
+    #[test]
+    fn pages_are_as_they_were_in_a_store_alone() {
+        let mut bytes = Vec::new();
+        let mut writer = Writer::new(|part: &[u8]| { bytes.extend_from_slice(part); Ok(()) }, &facts()).unwrap();
+        writer.write_raw();
+        writer.pages(&[4096, 8192, 0], &[7; 3 * 4096]).unwrap();
+        writer.end().unwrap();
+        assert_eq!(read(&bytes), Err(Fault::Nonsense));
+        let read_raw = |mut left: &[u8]| {
+            let mut reader = Reader::new(|into: &mut [u8]| {
+                let (now, rest) = left.split_at_checked(into.len()).ok_or(Fault::Truncated)?;
+                into.copy_from_slice(now);
+                left = rest;
+                Ok(())
+            })?;
+            reader.read_raw();
+            let pages = reader.pages()?;
+            Ok::<_, Fault>((pages, reader.pages()?))
+        };
+        assert_eq!(read_raw(&bytes), Ok((Some((vec![4096, 8192, 0], vec![7; 3 * 4096])), None)));
+        for size in 0..bytes.len() {
+            assert!(read_raw(&bytes[..size]).is_err(), "{size}");
+        }
     }
 
     #[test]

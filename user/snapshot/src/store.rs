@@ -1,6 +1,7 @@
 //! Images in a store: a file that is memory, as `/dev/store` is. Data of the environment lies there
 //! page by page as it was in memory, so a thaw shows it where it lies instead of reading it. All
-//! else is an image of its own behind it, without data: see [`image`](crate::image).
+//! else is an image of its own behind it, without data, whose pages are not packed: see
+//! [`image`](crate::image).
 //!
 //! A store begins with a page: `MAGIC`, the version of images, the size. Two halves follow, for two
 //! generations: the one that is not the newest is written over. A half is
@@ -13,12 +14,11 @@
 //! | image | with the pages that are no data |
 //!
 //! The page is written last, and cleared first, so a half is whole or none. All numbers are
-//! little-endian. Pages of data have no hash: whoever can write to the store can change what the
-//! environment remembers, and nothing else.
+//! little-endian. Pages have no hash: whoever can write to the store can change what the environment
+//! remembers, and nothing else.
 
 use crate::PAGE;
 use crate::image::{Fault, Hash, VERSION};
-use alloc::vec;
 use alloc::vec::Vec;
 
 /// First bytes of a store with images.
@@ -146,7 +146,7 @@ impl<M: Memory> Store<M> {
     /// Begins an image in a half, whose image is none from then on: with so many bytes of data, of
     /// which pages at these offsets, in order, are written and all others are zeros.
     pub fn begin(&mut self, half: u64, data: u64, filled: &[u64]) -> Result<Writing, Fault> {
-        let generation = [0, 1].into_iter().filter_map(|half| self.stored(half)).map(|stored| stored.generation + 1).max().unwrap_or(0);
+        let generation = [0, 1].into_iter().filter_map(|half| self.stored(half)).map(|stored| stored.generation.saturating_add(1)).max().unwrap_or(0);
         let (start, area) = (self.start(half), self.area(half));
         if area + data > start + self.half {
             return Err(Fault::Full);
@@ -167,7 +167,10 @@ impl<M: Memory> Store<M> {
     }
 
     fn map(&self, half: u64) -> Option<Vec<u8>> {
-        let mut map = vec![0; (map_pages(self.half) * PAGE) as usize];
+        let size = (map_pages(self.half) * PAGE) as usize;
+        let mut map = Vec::new();
+        map.try_reserve_exact(size).ok()?;
+        map.resize(size, 0);
         self.memory.read(self.start(half) + PAGE, &mut map)?;
         Some(map)
     }
@@ -253,6 +256,7 @@ fn number(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
 
     #[derive(Clone)]
     struct Bytes(Vec<u8>);
