@@ -23,6 +23,7 @@ mod protocols;
 mod ports;
 mod shares;
 mod store;
+mod stored;
 
 /// Something that takes bytes from an enemy.
 pub struct Target {
@@ -66,6 +67,7 @@ targets! {
     "generations", store::generations, 300, "files of persistent memory, altered, cut off and full";
     "dataspaces", dataspaces::dataspaces, 300, "operations on dataspaces, with any ids, managers and lengths, while machine and stores fail";
     "images", store::images, 300, "images of environments, cut off, altered, and with facts that a kernel never told";
+    "stores", stored::stores, 300, "stores with images, with any heads and maps, read and written";
     "inheritance", linux::inheritance, DECODER_TRIES, "what a process takes over from the one that made it";
     "linux", linux::calls, DECODER_TRIES, "a Linux program's calls, with any arguments and memory, up to the first message";
     "gdb-packets", gdb::packets, DECODER_TRIES, "bytes from a gdb, and what a session with it does to a target";

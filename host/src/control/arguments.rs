@@ -67,6 +67,9 @@ pub struct FreezeArguments {
     /// The image to write (default: NAME.image); one that is there stays until the new one is whole
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write into the machine's own `--store`, from which a thaw takes pages when they are needed
+    #[arg(long, conflicts_with = "output")]
+    pub store: bool,
     /// The environment does not go on afterwards
     #[arg(long)]
     pub end: bool,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nacre_proto::Errno;
-use nacre_proto::flags::{COMMAND_DRIVER, COMMAND_END, COMMAND_FREEZE, COMMAND_KILL, COMMAND_LIST};
+use nacre_proto::flags::{COMMAND_DRIVER, COMMAND_END, COMMAND_FREEZE, COMMAND_KILL, COMMAND_LIST, COMMAND_STORE};
 
 use super::client::{About, Collected, ask};
 use super::desk::END;
@@ -196,6 +196,9 @@ fn machine_json(listed: &Listed) -> String {
 
 /// Freezes the outermost `checkpoint` of a machine into an image.
 pub fn freeze(arguments: &FreezeArguments) -> Outcome<i32> {
+    if arguments.store {
+        return freeze_into_store(arguments);
+    }
     let path = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.image", arguments.name)));
     let partial = PathBuf::from({
         let mut name = path.clone().into_os_string();
@@ -215,6 +218,23 @@ pub fn freeze(arguments: &FreezeArguments) -> Outcome<i32> {
             let _ = fs::remove_file(&partial);
             Err(failure)
         }
+    }
+}
+
+/// Freezes an environment into the store of its machine.
+fn freeze_into_store(arguments: &FreezeArguments) -> Outcome<i32> {
+    let target = target(&arguments.name);
+    let flags = target.flags | COMMAND_STORE | if arguments.end { COMMAND_END } else { 0 };
+    match ask(target.machine, (COMMAND_FREEZE, flags, b""), None, |_| Ok(()))?.1 {
+        Some(Errno(0)) => {
+            if !arguments.quiet {
+                println!("{}: frozen into its store", arguments.name);
+            }
+            Ok(0)
+        }
+        Some(Errno::EINVAL) => Err(Failure::new(Class::Usage, format!("{} is a copy: the original alone is frozen into a store", arguments.name)).remedy("write it to a file with -o")),
+        Some(Errno::EIO) => Err(not_frozen(&arguments.name, Some(Errno::EIO)).remedy("give the machine a store when it starts: nacre run --store FILE:SIZE")),
+        errno => Err(not_frozen(&arguments.name, errno)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::files::write_unnamed;
 use crate::fork::fork;
+use crate::stored;
 use crate::world::{Awaited, ORIGINAL, World};
 use crate::{NAME, tell, tell_fork};
 use alloc::format;
@@ -9,7 +10,7 @@ use alloc::string::String;
 use nacre_control::{Command, attendance};
 use nacre_nest::command::complain;
 use nacre_proto::Errno;
-use nacre_proto::flags::{COMMAND_END, COMMAND_FORK, COMMAND_FREEZE, COMMAND_HOLD, COMMAND_KILL, COMMAND_LIST, COMMAND_RELEASE, COMMAND_ROUND, COMMAND_WAIT, COPY_SHIFT};
+use nacre_proto::flags::{COMMAND_END, COMMAND_FORK, COMMAND_FREEZE, COMMAND_HOLD, COMMAND_KILL, COMMAND_LIST, COMMAND_RELEASE, COMMAND_ROUND, COMMAND_STORE, COMMAND_WAIT, COPY_SHIFT};
 
 /// Carries out the commands that have come. True: nothing is to go on.
 pub fn obey(world: &mut World, has_figures: bool) -> bool {
@@ -78,6 +79,14 @@ fn freeze_now(world: &mut World, number: u64, command: &Command, has_figures: bo
         complain(NAME, &why);
         Errno::EIO
     };
+    if command.flags & COMMAND_STORE != 0 {
+        if number != ORIGINAL || command.flags & (COMMAND_HOLD | COMMAND_ROUND) != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let figures = stored::write(world, stands_still.then_some(command.number)).map_err(|why| failed(format!("/dev/store: {why}")))?;
+        tell(world, number, &figures, has_figures);
+        return Ok(());
+    }
     let round = match command.flags & COMMAND_ROUND {
         0 => None,
         _ => Some(nacre_control::exec::number(&command.text).ok_or(Errno::EINVAL)?),

@@ -56,6 +56,7 @@ table! {
     COMMAND_DRIVER = 16, "A driver of the machine is meant.";
     COMMAND_ROUND = 32, "A freeze is one round of a move, with the pages alone that have changed since the round before. Text: number of the round, in decimal digits; round 0 has all pages. The round with `COMMAND_HOLD` is the last one. `EINVAL`: it is not the next round.";
     COMMAND_WITHIN = 64, "A manager further out asks, which does itself what nobody within does.";
+    COMMAND_STORE = 128, "A freeze goes into the file `/dev/store`, and there is no answer. `EINVAL`: a copy, or part of a move, does not lie there.";
     COMMAND_COPY = 0xffff_ffff_0000_0000, "Number of the copy that is meant; 0: the original.";
 }
 

@@ -180,6 +180,8 @@ pub enum Fault {
     File,
     /// A store is too small for it.
     Full,
+    /// A store holds something else.
+    Taken,
 }
 
 impl core::fmt::Display for Fault {
@@ -193,6 +195,7 @@ impl core::fmt::Display for Fault {
             Fault::Order => f.write_str("it does not follow what came before it"),
             Fault::NoMemory => f.write_str("there is not enough memory for what is in it"),
             Fault::File => f.write_str("the file cannot be read or written"),
+            Fault::Taken => f.write_str("there is something else in the store: take a new file"),
             Fault::Full => f.write_str("there is no room for it in the store: make that larger (two images lie in it)"),
         }
     }

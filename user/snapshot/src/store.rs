@@ -89,12 +89,15 @@ impl<M: Memory> Store<M> {
         Ok(Store { half: half_of(size).ok_or(Fault::Nonsense)?, memory })
     }
 
-    /// Opens a store that has images, or lays one out. What was there before is lost.
+    /// Opens a store that has images, or lays one out where the first page is zeros.
     pub fn prepare(mut memory: M) -> Result<Store<M>, Fault> {
-        let mut head = [0; 8];
+        let mut head = [0; PAGE_BYTES];
         memory.read(0, &mut head).ok_or(Fault::Full)?;
-        if head == MAGIC {
+        if head[..8] == MAGIC {
             return Store::open(memory);
+        }
+        if head != [0; PAGE_BYTES] {
+            return Err(Fault::Taken);
         }
         let size = memory.size();
         let half = half_of(size).ok_or(Fault::Full)?;
@@ -222,11 +225,15 @@ impl<M: Memory> Store<M> {
     pub fn end(&mut self, writing: &Writing, hash: Hash) -> Result<Stored, Fault> {
         let stored = Stored { hash, ..writing.stored };
         let words = [stored.generation, stored.data, stored.stream].map(u64::to_le_bytes).concat();
-        let numbers = [&HALF_MAGIC[..], &words, &hash].concat();
-        let whole = [&numbers[8..], blake3::hash(&numbers).as_bytes()].concat();
-        self.memory.write(writing.base + 8, &whole).and_then(|()| self.memory.write(writing.base, &HALF_MAGIC)).ok_or(Fault::File)?;
+        let head = sealed(&[&HALF_MAGIC[..], &words, &hash].concat());
+        self.memory.write(writing.base + 8, &head[8..]).and_then(|()| self.memory.write(writing.base, &HALF_MAGIC)).ok_or(Fault::File)?;
         Ok(stored)
     }
+}
+
+/// The head of a half: these numbers and their hash.
+pub fn sealed(numbers: &[u8]) -> Vec<u8> {
+    [numbers, blake3::hash(numbers).as_bytes()].concat()
 }
 
 /// Bytes of a half of a store of so many bytes. `None`: it is too small.
@@ -297,7 +304,10 @@ mod tests {
 
     #[test]
     fn the_newest_of_two_images_is_found_and_its_other_pages_are_zeros() {
-        let mut store = Store::prepare(Bytes(vec![0xaa; 64 * PAGE_BYTES])).ok().unwrap();
+        let mut memory = Bytes(vec![0xaa; 64 * PAGE_BYTES]);
+        assert!(matches!(Store::prepare(memory.clone()), Err(Fault::Taken)));
+        memory.0[..PAGE_BYTES].fill(0);
+        let mut store = Store::prepare(memory).ok().unwrap();
         assert_eq!(store.newest(), Err(Fault::NoImage));
         let first = write(&mut store, 0, 10, &[(1, 3), (4, 4)]).unwrap();
         let second = write(&mut store, 1, 4, &[(0, 5)]).unwrap();

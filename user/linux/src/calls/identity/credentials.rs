@@ -184,8 +184,8 @@ pub fn getgroups(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     if size != 0 {
-        for (at, group) in (list..).step_by(4).zip(&process.identity.groups) {
-            process.memory.write_half(at, *group)?;
+        for (offset, group) in (0..).step_by(4).zip(&process.identity.groups) {
+            process.memory.write_half(list.wrapping_add(offset), *group)?;
         }
     }
     Ok(count as u64)
@@ -202,8 +202,8 @@ pub fn setgroups(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let mut groups = Vec::new();
-    for at in (list..).step_by(4).take(size as u32 as usize) {
-        groups.push(process.memory.read_half(at)?);
+    for offset in (0..).step_by(4).take(size as u32 as usize) {
+        groups.push(process.memory.read_half(list.wrapping_add(offset))?);
     }
     groups.sort_unstable();
     process.identity.groups = groups;

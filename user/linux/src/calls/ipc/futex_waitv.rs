@@ -31,8 +31,8 @@ struct Word {
 /// The words of a wait, as the program lists them.
 fn words(process: &mut Process, list: u64, count: u64) -> Result<Vec<Word>, Errno> {
     let mut words = Vec::new();
-    for at in (list..).step_by(24).take(count as usize) {
-        let [expected, address, flags] = process.memory.read_words(at)?;
+    for offset in (0..).step_by(24).take(count as usize) {
+        let [expected, address, flags] = process.memory.read_words(list.wrapping_add(offset))?;
         // The upper half must be 0.
         if flags & !(BITS_32 | PRIVATE) != 0 || flags & BITS_32 == 0 || address % 4 != 0 {
             return Err(EINVAL);

@@ -70,8 +70,8 @@ fn strings(process: &Process, address: u64, total: &mut u64) -> Result<Vec<Vec<u
         return Ok(all);
     }
     let most = (process.limits.stack() / 4).clamp(*MOST.start(), *MOST.end());
-    for at in (address..).step_by(8) {
-        let [start] = process.memory.read_words(at)?;
+    for offset in (0..).step_by(8) {
+        let [start] = process.memory.read_words(address.wrapping_add(offset))?;
         if start == 0 {
             break;
         }
