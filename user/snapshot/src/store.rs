@@ -14,8 +14,8 @@
 //! | image | with the pages that are no data |
 //!
 //! The page is written last, and cleared first, so a half is whole or none. All numbers are
-//! little-endian. Pages have no hash: whoever can write to the store can change what the environment
-//! remembers, and nothing else.
+//! little-endian. Pages have no hash: whoever can write to the store can change what the
+//! environment remembers, and nothing else.
 
 use crate::PAGE;
 use crate::image::{Fault, Hash, VERSION};
