@@ -16,7 +16,6 @@ use crate::turn::{Turn, does};
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::format;
-use alloc::string::String;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_NOTIFY};
 use nacre_abi::waiting;
 use nacre_nest::clock::Clock;
