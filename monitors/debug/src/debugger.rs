@@ -78,7 +78,11 @@ pub static CHANGED: Condition = Condition::new();
 
 /// Calls a function with the state, if there is one.
 pub fn with<T>(what: impl FnOnce(&mut State) -> T) -> Option<T> {
-    STATE.lock().as_mut().map(what)
+    STATE.lock().as_mut().map(|state| {
+        let done = what(state);
+        state.debugger.let_go();
+        done
+    })
 }
 
 /// Waits until a function finds in the state what it looks for. It is called again after each
@@ -86,7 +90,9 @@ pub fn with<T>(what: impl FnOnce(&mut State) -> T) -> Option<T> {
 pub fn wait_for<T>(mut what: impl FnMut(&mut State) -> Option<T>) -> T {
     let mut state = STATE.lock();
     loop {
-        if let Some(found) = state.as_mut().and_then(&mut what) {
+        let found = state.as_mut().and_then(&mut what);
+        state.iter_mut().for_each(|state| state.debugger.let_go());
+        if let Some(found) = found {
             return found;
         }
         state = CHANGED.wait(state);
@@ -180,6 +186,7 @@ impl Debugger {
         let is_alone = self.rewinder.travels();
         let Debugger { inferiors, copier, pages, .. } = self;
         for inferior in inferiors.values_mut().filter(|inferior| inferior.is_attached) {
+            inferior.hold(copier);
             // To look at all objects takes long, and a recording has one thread.
             if is_alone { inferior.threads.stop_known() } else { inferior.threads.stop(&inferior.view) }
             inferior.threads.number((&inferior.view, copier));

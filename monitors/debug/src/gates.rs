@@ -7,7 +7,7 @@ use crate::view::View;
 use alloc::vec::Vec;
 use nacre_abi::call::FOREIGN_NUMBER_SHIFT;
 use nacre_abi::state::ThreadState;
-use nacre_nest::library::{ENTRIES, ENTRY_WORDS, Entries, FRAME_SIZE, SCRATCH};
+use nacre_nest::library::{DEBUGGER_BUSY, ENTRIES, ENTRY_WORDS, Entries, FRAME_SIZE, SCRATCH, TURN_TAKEN};
 
 /// Bytes before the end of a frame at which the instruction pointer, the flags and the stack
 /// pointer lie.
@@ -60,6 +60,16 @@ impl Gates {
     /// Address of the set of signals that pass the gate.
     pub fn stopping(&self) -> u64 {
         self.0.stopping
+    }
+
+    /// Address of a half word that we set to 1 while we stop threads or let them go on.
+    pub fn busy(&self) -> u64 {
+        self.0.stopping.saturating_add(DEBUGGER_BUSY)
+    }
+
+    /// Address of a half word that is 1 while the library stops threads or lets them go on.
+    pub fn turn(&self) -> u64 {
+        self.0.stopping.saturating_add(TURN_TAKEN)
     }
 
     /// Address of the gate of changes, and of its second instruction.

@@ -87,6 +87,8 @@ pub struct Inferior {
     pub caught: Caught,
     /// Signals of the process.
     pub shown: Shown,
+    /// True while the library stops no threads.
+    pub is_held: bool,
     /// True if a manager sends the process signals.
     pub is_managed: bool,
     /// True if nobody manages it but we: it is one that a replay has made.
@@ -140,6 +142,7 @@ impl Inferior {
             gates: None,
             caught: Caught::Nothing,
             shown: Shown::default(),
+            is_held: false,
             is_managed: true,
             is_offspring: false,
             wanted: BTreeSet::new(),
@@ -280,6 +283,7 @@ impl Inferior {
     /// are the program's.
     pub fn detach(&mut self, copier: &Copier, pages: &mut Pages) -> Option<u64> {
         self.is_attached = false;
+        self.hold(copier);
         // Exceptions that are on their way may be those of what is taken away now.
         self.threads.stop_known();
         self.withdraw();

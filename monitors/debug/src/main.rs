@@ -19,6 +19,7 @@ mod gates;
 mod halt;
 mod halts;
 mod history;
+mod holds;
 mod inferior;
 mod journey;
 mod library;

@@ -171,6 +171,7 @@ impl Debugger {
         if inferior.first_stop.is_none() && !inferior.is_leaving {
             return Ok(Some(inferior).filter(|_| is_taped));
         }
+        maker.hold(copier);
         maker.threads.stop(&maker.view);
         maker.threads.number((&maker.view, copier));
         let thread = maker.maker(copier).ok_or(Errno::ESRCH)?;

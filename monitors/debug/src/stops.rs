@@ -18,7 +18,7 @@ use nacre_abi::message::THREAD_ENDED;
 use nacre_abi::state::ThreadState;
 use nacre_gdb::{Reason, Stop, ThreadId};
 use nacre_nest::host::{Exception, KILLED, reflected};
-use nacre_proto::{Event, Request, ServerEndpoint, parent, server};
+use nacre_proto::{Errno, Event, Request, ServerEndpoint, parent, server};
 use nacre_sys::ipc::Message;
 use nacre_sys::{FOREVER, OwnedReference};
 
@@ -66,22 +66,29 @@ fn lost(word: u64) {
 fn exception(request: &mut Request<'_>) {
     let (word, exception) = (request.word(), Exception::from_words(request.words()));
     score::with(|score| score.is_handed_on = false);
-    let stopped = request.keep(0).and_then(|thread| {
-        let reply = request.detach()?;
-        // It waits for what follows as a thread that is stopped, so that its state can be set.
-        server::answer(reply, &Message::new(fault::STOP, [0; 6]))?;
-        Ok(thread)
-    });
-    let Ok(thread) = stopped else { return request.answer(fault::STOP, [0; 6]) };
-    debugger::with(|state| {
+    let is_stopped = debugger::with(|state| {
         let process = state.debugger.process_of(word);
+        process.into_iter().for_each(|process| state.debugger.hold(process));
+        let Ok(thread) = stop(request) else { return false };
         let stop = process.and_then(|process| state.debugger.taken(process, &thread, &exception));
         if let Some(stop) = stop {
             state.debugger.stop_all();
             state.stopped(stop);
         }
         state.settle();
+        true
     });
+    if is_stopped != Some(true) {
+        request.answer(fault::STOP, [0; 6]);
+    }
+}
+
+/// Stops the thread that has an exception: it waits for what follows so that its state can be set.
+fn stop(request: &mut Request<'_>) -> Result<OwnedReference, Errno> {
+    let thread = request.keep(0)?;
+    let reply = request.detach()?;
+    server::answer(reply, &Message::new(fault::STOP, [0; 6]))?;
+    Ok(thread)
 }
 
 /// Action on a thread with an exception.

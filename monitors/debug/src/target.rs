@@ -213,6 +213,7 @@ impl Target for Debugger {
         processes.dedup();
         for process in &processes {
             self.show_signals(*process);
+            self.hold(*process);
             let Debugger { inferiors, copier, pages, .. } = self;
             inferiors.get_mut(process).into_iter().for_each(|inferior| inferior.ends_watching(copier, pages));
         }

@@ -170,7 +170,7 @@ extern "C" fn entries() {
         attend = sym attend,
         attend_again = sym attend_again,
         faulted = sym faulted,
-        stopping = sym debugger::STOPPING, changing = sym debugger::CHANGING, landing = sym nacre_proto::landing::REASONS,
+        stopping = sym debugger::SHARED, changing = sym debugger::CHANGING, landing = sym nacre_proto::landing::REASONS,
     )
 }
 

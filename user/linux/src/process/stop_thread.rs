@@ -29,11 +29,12 @@ impl Process {
 
 /// Brings a thread that runs, in the program or in the library, to look at its `attention`.
 fn disturb(kernel: KernelThread, block: &'static Block) {
-    if debugger::is_there() && kernel.get_state().is_ok() {
-        // The debugger has stopped it, and makes it look when it goes on.
-        return;
-    }
     for turn in 0..PATIENCE {
+        let own = debugger::Turn::take();
+        if debugger::is_there() && kernel.get_state().is_ok() {
+            // The debugger has stopped it, and makes it look when it goes on.
+            return;
+        }
         // A thread that cannot be stopped or read is one that ends.
         let Ok(state) = kernel.stop().and_then(|()| kernel.get_state()) else { return };
         let passes = match place(state.rip) {
@@ -48,6 +49,7 @@ fn disturb(kernel: KernelThread, block: &'static Block) {
         if kernel.start().is_err() || !passes {
             return;
         }
+        drop(own);
         KernelThread::yield_now();
     }
 }

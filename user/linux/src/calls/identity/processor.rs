@@ -3,6 +3,7 @@
 use crate::abi::errno::{Answer, EINVAL, ENOSYS, EPERM};
 use crate::abi::registers::Frame;
 use crate::process::Process;
+use crate::raw::debugger;
 use nacre_sys::Thread;
 
 /// `arch_prctl(what, address)`: the base of `fs`. That of `gs` is the library's own.
@@ -78,7 +79,9 @@ pub fn membarrier(process: &mut Process, frame: &mut Frame) -> Answer {
         _ => {}
     }
     let caller = process.caller;
-    for (_, thread) in process.threads.all().filter(|(index, _)| *index != caller) {
+    let _own = debugger::Turn::take();
+    let is_held = |thread: Thread| debugger::is_there() && thread.get_state().is_ok();
+    for (_, thread) in process.threads.all().filter(|(index, thread)| *index != caller && !is_held(thread.kernel)) {
         // One that has ended needs none.
         let _ = thread.kernel.stop().and_then(|()| thread.kernel.start());
     }
