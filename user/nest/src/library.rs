@@ -21,10 +21,11 @@ pub const INJECTED: u64 = 80 + 4 * 192;
 /// Flag of a debugger's answer at the gate of signals: the program's registers were set, so a call
 /// that the signal cut off is not made again.
 pub const REGISTERS_SET: u64 = 1 << 32;
-/// Distances from the set of signals that pass the gate of a half word that a debugger sets to 1
-/// while it stops threads or lets them go on, and of one that is 1 while the library does so. Each
-/// of the two sets its own before it looks at the other one.
+/// Distance from the set of signals that pass the gate of a half word that a debugger sets to 1
+/// while it stops threads or lets them go on. It sets it before it looks at the library's.
 pub const DEBUGGER_BUSY: u64 = 8;
+/// Distance from the same set of a half word that the library sets to 1 while it stops threads or
+/// lets them go on. It sets it before it looks at the debugger's.
 pub const TURN_TAKEN: u64 = 12;
 /// Place of a half word that holds the thread's number.
 pub const THREAD_NUMBER: u64 = 80 + 4 * 186;

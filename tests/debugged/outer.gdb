@@ -1,0 +1,16 @@
+# gdb debugs a monitor `debug`, which finds the line taken, and follows it to the program below.
+printf "= the monitor is inferior %d\n", $_inferior
+stepi
+python print("= a step in the monitor:", gdb.selected_frame().pc() != 0)
+tcatch fork
+continue
+python print("= it has threads:", len(gdb.selected_inferior().threads()) > 1)
+set follow-fork-mode child
+stepi
+printf "= the program is inferior %d\n", $_inferior
+file program
+tbreak twice
+continue
+printf "= twice(%d), %d before\n", n, counter
+continue
+printf "= exit code %d\n", $_exitcode
