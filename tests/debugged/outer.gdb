@@ -4,7 +4,6 @@ stepi
 python print("= a step in the monitor:", gdb.selected_frame().pc() != 0)
 tcatch fork
 continue
-python print("= it has threads:", len(gdb.selected_inferior().threads()) > 1)
 set follow-fork-mode child
 stepi
 printf "= the program is inferior %d\n", $_inferior
