@@ -24,6 +24,7 @@ mod ports;
 mod shares;
 mod store;
 mod stored;
+mod traces;
 
 /// Something that takes bytes from an enemy.
 pub struct Target {
@@ -75,6 +76,7 @@ targets! {
     "records", host::records, DECODER_TRIES, "what the guest tells the host over its second line";
     "commands", commands::commands, DECODER_TRIES, "texts and answers of commands from outside, and seats that are taken, asked and left in any order";
     "moves", host::moves, DECODER_TRIES, "what the sender of an environment says to `nacre receive`";
+    "traces", traces::traces, DECODER_TRIES, "two files of events of tracers, which are merged";
     "host-ports", ports::ports, DECODER_TRIES, "a console with many ports that writes over rings, buffers and registers while its driver works";
     "platform", machines::platform, DECODER_TRIES, "a guest's accesses to the ports of its devices, while time passes and states go out and in";
     "cards", cards::cards_target, DECODER_TRIES, "a guest's accesses to the PCI bus, registers, rings and requests of virtio devices, while states go out and in";

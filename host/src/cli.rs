@@ -17,6 +17,7 @@ use crate::debian::DebianArguments;
 use crate::failure::STATUSES;
 use crate::fuzz::arguments::FuzzArguments;
 use crate::lint::arguments::LintArguments;
+use crate::merge::command::TraceMergeArguments;
 use crate::network::{Network, NetworkArguments};
 
 /// Examples that `nacre --help` shows. The test `examples` runs each of them.
@@ -117,6 +118,8 @@ pub enum Task {
     Logs(LogsArguments),
     /// Show the messages of a machine that runs, until it ends
     Trace(TraceArguments),
+    /// Merge files of events that `trace -o FILE.json` wrote in one machine
+    TraceMerge(TraceMergeArguments),
     /// Send a signal to a machine's first process, or end the machine
     Kill(KillArguments),
     /// Show what is in an image

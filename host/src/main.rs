@@ -21,6 +21,7 @@ mod fuzz;
 mod json;
 mod latency;
 mod lint;
+mod merge;
 mod monitors;
 mod moving;
 mod network;
@@ -94,6 +95,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
         Task::Exec(arguments) => return exec::exec(arguments),
         Task::Logs(arguments) => return log::logs(arguments),
         Task::Trace(arguments) => return trace::trace(arguments),
+        Task::TraceMerge(arguments) => return merge::command::merge_traces(arguments),
         Task::Kill(arguments) => return tasks::kill(arguments),
         Task::ImageInfo(arguments) => return image::image_info(arguments),
         _ => {}

@@ -113,6 +113,42 @@ fn nested_tracers_write_one_file_with_a_track_for_each_thread() {
 }
 
 #[test]
+fn traces_of_layers_merge_into_one_file_with_arrows() {
+    let place = place("tracing-merge");
+    run(&place, &["trace", "-o", "a.json", "guard", "--allow", "*", "trace", "-o", "b.json", "./threads"]);
+    let merge = |inputs: &[&str]| Command::new(env!("CARGO_BIN_EXE_nacre")).args(["trace-merge", "-o", "all.json"]).args(inputs).current_dir(&place).output().unwrap();
+    let merged = merge(&["b.json", "a.json"]);
+    let told = String::from_utf8_lossy(&merged.stdout).into_owned();
+    assert!(merged.status.success() && told.contains("trace 1 (outer): trace") && told.contains("trace 2 (inside trace 1): "), "{told}{}", String::from_utf8_lossy(&merged.stderr));
+    let text = fs::read_to_string(place.join("all.json")).unwrap();
+    let events: Vec<&str> = text.strip_prefix("[\n").and_then(|text| text.strip_suffix("\n]\n")).unwrap().split(",\n").collect();
+    let mut ends: BTreeMap<(u64, u64), f64> = BTreeMap::new();
+    let mut calls = BTreeMap::new();
+    for event in events.iter().filter(|event| event.contains("\"ph\":\"X\"")) {
+        let (track, start) = ((number(event, "pid") as u64, number(event, "tid") as u64), number(event, "ts"));
+        let end = ends.entry(track).or_default();
+        assert!(start + 0.0005 >= *end, "{event}");
+        *end = start + number(event, "dur");
+        calls.insert((track, start.to_bits()), *event);
+    }
+    // Each arrow leads from a call of the inner layer to the same call of the outer one, for
+    // threads that tell their numbers, too.
+    let ends_of = |kind: &str| events.iter().filter(|event| event.contains(&format!("\"ph\":\"{kind}\""))).copied().collect::<Vec<_>>();
+    let call = |end: &str| calls[&((number(end, "pid") as u64, number(end, "tid") as u64), number(end, "ts").to_bits())];
+    let arrows: Vec<(&str, &str)> = ends_of("s").into_iter().zip(ends_of("f")).map(|(from, to)| (call(from), call(to))).collect();
+    let name = |event: &str| event.split('"').nth(3).unwrap().to_string();
+    assert!(arrows.iter().all(|(from, to)| name(from) == name(to) && number(from, "pid") == number(to, "pid") + 10_000_000.0), "{arrows:?}");
+    let of_threads = arrows.iter().filter(|(from, _)| from.contains("/etc/none") && number(from, "tid") + 10_000_000.0 != number(from, "pid"));
+    assert!(of_threads.count() >= 6 && told.contains(&format!("{} arrows", arrows.len())), "{told}{arrows:?}");
+    // Files of another machine have another clock.
+    run(&place, &["trace", "-o", "c.json", "true"]);
+    let other = merge(&["a.json", "c.json"]);
+    let refusal = String::from_utf8_lossy(&other.stderr).into_owned();
+    assert!(other.status.code() == Some(119) && refusal.contains("c.json has another clock than a.json"), "{refusal}");
+    assert_eq!(fs::read_to_string(place.join("all.json")).unwrap(), text);
+}
+
+#[test]
 fn a_machine_without_a_tracer_is_looked_at() {
     let name = format!("tracing-{}", std::process::id());
     let lines = std::env::temp_dir().join(format!("{name}.lines"));

@@ -25,6 +25,7 @@ use nacre_proto::process::{released, wait};
 use nacre_proto::server::{self, Output};
 use nacre_proto::{Errno, Event, Request, ServerEndpoint, control, file, memory, parent, process, segment, terminal};
 use nacre_rt::Arguments;
+use nacre_sys::clock::ticks;
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, PortSet, Reference, Space, Span, Status, Thread, ipc};
 
 /// Bit of a port's word: the port is that of a session's terminal.
@@ -138,6 +139,8 @@ pub struct Manager {
     makers: Vec<(u64, OwnedReference)>,
     set: OwnedPortSet,
     over: Option<u64>,
+    /// Time-stamp at which the manager began, by which worlds are told apart.
+    pub(crate) born: u64,
     /// Nanoseconds of processors that processes have had of which nothing is left.
     pub(crate) used_before: u64,
 }
@@ -231,7 +234,7 @@ impl Manager {
         let set = OwnedPortSet::new()?;
         let bodies = BTreeMap::from([(FIRST, ProcessEntry::new(FIRST, &set)?)]);
         let commands = Commands::start(set.handle());
-        Ok(Manager { world, shared, pool, bodies, commands, execs: Execs::default(), lists: Lists::default(), tracing: Tracing::default(), arguments, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None, used_before: 0 })
+        Ok(Manager { world, shared, pool, bodies, commands, execs: Execs::default(), lists: Lists::default(), tracing: Tracing::default(), arguments, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None, born: ticks(), used_before: 0 })
     }
 
     /// The set of all ports.

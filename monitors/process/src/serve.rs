@@ -167,7 +167,7 @@ impl process::Server for Manager {
         let own = request.word();
         let pid = if pid == 0 { own } else { pid };
         let process = self.world.seen(own, pid)?;
-        numbers::Output { pid, parent: self.world.parent_seen(own, process), group: process.group, session: process.session }.now()
+        numbers::Output { pid, parent: self.world.parent_seen(own, process), group: process.group, session: process.session, world: self.born }.now()
     }
 
     fn create(&mut self, request: &mut Request<'_>, exit_signal: u64) -> HandlerResult<create::Output> {

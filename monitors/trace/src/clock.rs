@@ -52,6 +52,13 @@ impl Clock {
         Scale { start: self.started.0, factor }
     }
 
+    /// Returns the formula, by which a reader tells clocks apart: start, factor, and what is added
+    /// for the time since 1970. Start and factor are 0 if the length of a tick is measured.
+    pub fn formula(&self) -> [u64; 3] {
+        let Scale { start, factor } = if self.started == (0, 0) { self.scale } else { Scale { start: 0, factor: 0 } };
+        [start, factor, self.since_1970]
+    }
+
     /// Returns nanoseconds of `CLOCK_MONOTONIC`.
     pub fn nanoseconds(&mut self, ticks: u64) -> u64 {
         if self.scale.factor == 0 {

@@ -15,7 +15,7 @@ use nacre_nest::command::lossy;
 use nacre_nest::interpose::stage::write_all;
 use nacre_nest::interpose::text;
 use nacre_proto::flags::{LOCK_READ, LOCK_WHOLE, LOCK_WRITE, O_APPEND, O_CREAT, O_RDWR, SEEK_END};
-use nacre_proto::{Errno, describe, directory, file};
+use nacre_proto::{Errno, describe, directory, file, process};
 use nacre_sys::{OwnedReference, Reference};
 
 /// Number of a process where nobody numbers them.
@@ -100,11 +100,10 @@ impl Events {
     pub fn begin(&mut self, pid: u64) {
         if self.first == 0 {
             self.first = pid;
-            if self.tracer == 0 {
-                json::open(&self.program, pid, &mut self.text);
-            } else {
-                json::process(&self.program, pid, &mut self.text);
-            }
+            // Where nobody numbers processes, nor are worlds told apart.
+            let (own, world) = process::numbers(Reference::PARENT, 0).map_or((0, 0), |own| (own.pid, own.world));
+            let tracer = json::Tracer { number: self.tracer, program: &self.program, pid, own, world, clock: self.clock.formula() };
+            json::open(&tracer, &mut self.text);
             self.flush();
         }
     }
@@ -123,7 +122,7 @@ impl Events {
     /// A process has this name from now on.
     pub fn name(&mut self, pid: u64, name: &str) {
         let pid = self.number(pid);
-        json::process(name, pid, &mut self.text);
+        json::process(name, pid, self.tracer, &mut self.text);
     }
 
     fn flush(&mut self) {
@@ -145,7 +144,8 @@ impl Events {
         let tracer = if self.tracer == 0 { String::new() } else { format!(" of {}", self.program) };
         let thread = if track.thread == 0 { String::from("messages") } else { format!("thread {}", track.thread) };
         let also = if track.lane == 0 { String::new() } else { format!(" ({})", track.lane + 1) };
-        json::track(&format!("{thread}{also}{tracer}"), pid, self.tracks.number(self.tracer, pid, track), &mut self.text);
+        let number = self.tracks.number(self.tracer, pid, track);
+        json::track(&format!("{thread}{also}{tracer}"), (pid, number), (self.tracer, track.thread), &mut self.text);
     }
 
     /// Adds what was done.

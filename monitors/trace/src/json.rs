@@ -31,29 +31,48 @@ fn microseconds(nanoseconds: u64, into: &mut String) {
     write!(into, "{}.{:03}", nanoseconds / 1000, nanoseconds % 1000).unwrap_or(());
 }
 
-/// Appends the start of the array; `program` becomes the name of process `pid`.
-pub fn open(program: &str, pid: u64, into: &mut String) {
-    into.push_str("[\n");
-    process_name(program, pid, into);
+/// A tracer, as the first line of its events describes it.
+pub struct Tracer<'a> {
+    /// Number of the tracer in its file; 0: it began the file.
+    pub number: u64,
+    /// The program that it runs, and the number of that process.
+    pub program: &'a str,
+    pub pid: u64,
+    /// Number of the tracer's own process, and mark of the world that this number is of. 0: none.
+    pub own: u64,
+    pub world: u64,
+    /// Formula of the clock: start, factor, and what is added to it for the time since 1970. Start
+    /// and factor are 0 if the length of a tick was measured.
+    pub clock: [u64; 3],
 }
 
-/// Appends the name of a process behind other events.
-pub fn process(name: &str, pid: u64, into: &mut String) {
+/// Appends the first line of a tracer, which names the process of its program. If it began the
+/// file, that is the start of the array.
+pub fn open(tracer: &Tracer<'_>, into: &mut String) {
+    into.push_str(if tracer.number == 0 { "[\n" } else { ",\n" });
+    process_name(tracer.program, tracer.pid, tracer.number, into);
+    let [start, factor, since_1970] = tracer.clock;
+    write!(into, ",\"own\":{},\"world\":\"{:x}\",\"clock\":\"{start:x}.{factor:x}.{since_1970:x}\"}}}}", tracer.own, tracer.world).unwrap_or(());
+}
+
+/// Appends the name of a process, as this tracer has heard it.
+pub fn process(name: &str, pid: u64, tracer: u64, into: &mut String) {
     into.push_str(",\n");
-    process_name(name, pid, into);
+    process_name(name, pid, tracer, into);
+    into.push_str("}}");
 }
 
-fn process_name(name: &str, pid: u64, into: &mut String) {
+fn process_name(name: &str, pid: u64, tracer: u64, into: &mut String) {
     write!(into, "{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{pid},\"args\":{{\"name\":").unwrap_or(());
     string(name, into);
-    into.push_str("}}");
+    write!(into, ",\"tracer\":{tracer}").unwrap_or(());
 }
 
-/// Appends the name of a track.
-pub fn track(name: &str, pid: u64, track: u64, into: &mut String) {
+/// Appends the name of a track, and the tracer and the thread that it is of.
+pub fn track(name: &str, (pid, track): (u64, u64), (tracer, thread): (u64, u64), into: &mut String) {
     write!(into, ",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{pid},\"tid\":{track},\"args\":{{\"name\":").unwrap_or(());
     string(name, into);
-    into.push_str("}}");
+    write!(into, ",\"tracer\":{tracer},\"thread\":{thread}}}}}").unwrap_or(());
 }
 
 /// Appends an event.
@@ -88,7 +107,8 @@ mod tests {
     #[test]
     fn a_trace_is_these_lines() {
         let mut text = String::new();
-        open("cat \"x\"", 4, &mut text);
+        let tracer = Tracer { number: 0, program: "cat \"x\"", pid: 4, own: 3, world: 0xabc, clock: [16, 255, 1] };
+        open(&tracer, &mut text);
         let read = Event {
             name: "file.read",
             category: "file",
@@ -99,16 +119,18 @@ mod tests {
             message: "file.read(#5)",
             answer: "12 \"a\\n\u{1}\"",
         };
-        track("messages", 7, 2, &mut text);
+        track("messages", (7, 2), (0, 9), &mut text);
         event(&read, &mut text);
-        process("child", 8, &mut text);
+        process("child", 8, 77, &mut text);
+        open(&Tracer { number: 5, program: "b", ..tracer }, &mut text);
         close(&mut text);
         let expected = concat!(
-            "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":4,\"args\":{\"name\":\"cat \\\"x\\\"\"}},\n",
-            "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":7,\"tid\":2,\"args\":{\"name\":\"messages\"}},\n",
+            "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":4,\"args\":{\"name\":\"cat \\\"x\\\"\",\"tracer\":0,\"own\":3,\"world\":\"abc\",\"clock\":\"10.ff.1\"}},\n",
+            "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":7,\"tid\":2,\"args\":{\"name\":\"messages\",\"tracer\":0,\"thread\":9}},\n",
             "{\"name\":\"file.read\",\"cat\":\"file\",\"ph\":\"X\",\"ts\":1234.567,\"dur\":0.089,\"pid\":7,\"tid\":2,",
             "\"args\":{\"message\":\"file.read(#5)\",\"answer\":\"12 \\\"a\\\\n\\u0001\\\"\"}},\n",
-            "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":8,\"args\":{\"name\":\"child\"}}\n]\n",
+            "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":8,\"args\":{\"name\":\"child\",\"tracer\":77}},\n",
+            "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":4,\"args\":{\"name\":\"b\",\"tracer\":5,\"own\":3,\"world\":\"abc\",\"clock\":\"10.ff.1\"}}\n]\n",
         );
         assert_eq!(text, expected);
     }

@@ -15,9 +15,10 @@ crate::protocol! {
     /// `agent` when there are some. Signals that wait already are notified at once. A second agent
     /// replaces the first.
     1 attach(bits: Hex; references agent: Kept(Port)) -> ();
-    /// Returns the numbers of a process; `pid` 0 is the caller. `ESRCH`: no process has this
-    /// number.
-    2 numbers(pid: Number) -> (pid: Number, parent: Number, group: Number, session: Number);
+    /// Returns the numbers of a process; `pid` 0 is the caller. `world` is the same for all
+    /// processes of one manager, and another one for those of each other manager of the machine.
+    /// `ESRCH`: no process has this number.
+    2 numbers(pid: Number) -> (pid: Number, parent: Number, group: Number, session: Number, world: Hex);
     /// A child that does not live anywhere yet, and the port that it gets as its parent. It has the
     /// caller's group, session and identity; when it ends the caller gets the signal `exit_signal`,
     /// if that is not 0. Until it begins it is a reservation of the caller, and no other process
