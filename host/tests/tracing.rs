@@ -95,7 +95,7 @@ fn nested_tracers_write_one_file_with_a_track_for_each_thread() {
         assert!(event.starts_with('{') && event.ends_with('}'), "{event}");
         let track = |tid: f64| (number(event, "pid") as u64, tid as u64);
         if event.contains("\"thread_name\"") {
-            names.insert(track(number(event, "tid")), event.rsplit('"').nth(1).unwrap().to_string());
+            names.insert(track(number(event, "tid")), event.rsplit("\"name\":\"").next().unwrap().split('"').next().unwrap().to_string());
         } else if event.contains("\"ph\":\"X\"") {
             tracks.entry(track(number(event, "tid"))).or_default().push((number(event, "ts"), number(event, "dur")));
         }
@@ -119,7 +119,7 @@ fn traces_of_layers_merge_into_one_file_with_arrows() {
     let merge = |inputs: &[&str]| Command::new(env!("CARGO_BIN_EXE_nacre")).args(["trace-merge", "-o", "all.json"]).args(inputs).current_dir(&place).output().unwrap();
     let merged = merge(&["b.json", "a.json"]);
     let told = String::from_utf8_lossy(&merged.stdout).into_owned();
-    assert!(merged.status.success() && told.contains("trace 1 (outer): trace") && told.contains("trace 2 (inside trace 1): "), "{told}{}", String::from_utf8_lossy(&merged.stderr));
+    assert!(merged.status.success() && told.contains("trace 1 (outer): guard") && told.contains("trace 2 (inside trace 1): "), "{told}{}", String::from_utf8_lossy(&merged.stderr));
     let text = fs::read_to_string(place.join("all.json")).unwrap();
     let events: Vec<&str> = text.strip_prefix("[\n").and_then(|text| text.strip_suffix("\n]\n")).unwrap().split(",\n").collect();
     let mut ends: BTreeMap<(u64, u64), f64> = BTreeMap::new();
