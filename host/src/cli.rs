@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::store::Named;
 use crate::bench::arguments::BenchArguments;
 use crate::boot::directory::{Directory, RootArguments};
 use crate::dist::DistArguments;
@@ -19,6 +18,7 @@ use crate::fuzz::arguments::FuzzArguments;
 use crate::lint::arguments::LintArguments;
 use crate::merge::command::TraceMergeArguments;
 use crate::network::{Network, NetworkArguments};
+use crate::store::{self, Named};
 
 /// Examples that `nacre --help` shows. The test `examples` runs each of them.
 const EXAMPLES: &str = "\
@@ -300,7 +300,7 @@ pub struct RunArguments {
     pub machine: MachineArguments,
     /// Give the guest a file of this machine as memory that lasts: it is /dev/store there. With a
     /// SIZE it is made, or made larger
-    #[arg(long, value_name = "FILE[:SIZE]", value_parser = crate::store::parse)]
+    #[arg(long, value_name = "FILE[:SIZE]", value_parser = store::parse)]
     pub store: Option<Named>,
     /// Let gdb reach `debug` or `machine --gdb` by this port of 127.0.0.1 (0: a free one)
     #[arg(long, value_name = "PORT")]
@@ -337,21 +337,13 @@ impl RunArguments {
     pub fn from_image(mut self) -> RunArguments {
         if let Some(image) = self.warm.take() {
             let texts = std::mem::take(&mut self.guest.command);
-            let (store, image) = in_guest(&image);
+            let (store, image) = store::in_guest(&image);
             self.store = self.store.take().or(store);
             self.guest.command = ["checkpoint".into(), "--thaw".into(), image].to_vec();
             self.guest.command.extend(texts.into_iter().flat_map(|text| ["--warm".into(), text]));
             self.guest.bare = true;
         }
         self
-    }
-}
-
-/// Returns where a guest finds an image, and the store in which it lies, if it does.
-fn in_guest(image: &Path) -> (Option<Named>, OsString) {
-    match Named::with_images(image) {
-        Some(store) => (Some(store), "/dev/store".into()),
-        None => (None, image.as_os_str().to_os_string()),
     }
 }
 
@@ -383,7 +375,7 @@ pub struct NewMachine {
 impl NewMachine {
     /// The run of `checkpoint` that goes on with an image.
     fn thaw(&self, image: &Path) -> RunArguments {
-        let (store, image) = in_guest(image);
+        let (store, image) = store::in_guest(image);
         let command = ["checkpoint".into(), "--thaw".into(), image];
         let guest = GuestArguments { files: self.files.clone(), limits: self.limits.clone(), bare: true, command: command.to_vec(), ..GuestArguments::default() };
         RunArguments { machine: self.machine.clone(), store, gdb: None, name: self.name.clone(), outputs: Vec::new(), rng: false, warm: None, directory: self.directory.clone(), volumes: self.volumes.clone(), disks: self.disks.clone(), network: self.network.clone(), guest }

@@ -33,6 +33,14 @@ impl Named {
     }
 }
 
+/// Returns where a guest finds an image, and the store in which it lies, if it does.
+pub fn in_guest(image: &Path) -> (Option<Named>, OsString) {
+    match Named::with_images(image) {
+        Some(store) => (Some(store), "/dev/store".into()),
+        None => (None, image.as_os_str().to_os_string()),
+    }
+}
+
 /// Reads `FILE` or `FILE:SIZE`.
 pub fn parse(text: &str) -> Result<Named, String> {
     let (path, size) = match text.rsplit_once(':') {
