@@ -16,7 +16,6 @@ use crate::debian::DebianArguments;
 use crate::failure::STATUSES;
 use crate::fuzz::arguments::FuzzArguments;
 use crate::lint::arguments::LintArguments;
-use crate::merge::command::TraceMergeArguments;
 use crate::network::{Network, NetworkArguments};
 use crate::store::{self, Named};
 
@@ -119,7 +118,7 @@ pub enum Task {
     /// Show the messages of a machine that runs, until it ends
     Trace(TraceArguments),
     /// Merge files of events that `trace -o FILE.json` wrote in one machine
-    TraceMerge(TraceMergeArguments),
+    TraceMerge(crate::merge::command::TraceMergeArguments),
     /// Send a signal to a machine's first process, or end the machine
     Kill(KillArguments),
     /// Show what is in an image
