@@ -181,3 +181,27 @@ fn a_machine_without_a_tracer_is_looked_at() {
     drop(input);
     assert_eq!(running.wait().unwrap().code(), Some(5));
 }
+
+/// A tracer that waited for the last of these processes would never show a line.
+#[test]
+fn a_machine_where_processes_begin_all_the_time_is_looked_at() {
+    let name = format!("tracing-busy-{}", std::process::id());
+    let lines = std::env::temp_dir().join(format!("{name}.lines"));
+    let nacre = || Command::new(env!("CARGO_BIN_EXE_nacre"));
+    let script = "echo up; for i in $(seq 40); do (while :; do /bin/true; done) & done; wait";
+    let mut running = nacre().args(["run", "--timeout", "300", "--name", &name, "sh", "-c", script]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(running.stdout.take().unwrap()).lines();
+    assert_eq!(output.next().unwrap().unwrap(), "up");
+    std::thread::sleep(Duration::from_secs(3));
+    let mut looks = nacre().args(["trace", &name, "-o"]).arg(&lines).spawn().unwrap();
+    let started = Instant::now();
+    while !fs::read_to_string(&lines).is_ok_and(|text| text.contains("process.wait(")) {
+        assert!(started.elapsed() < Duration::from_secs(120), "nothing was shown");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    looks.kill().unwrap();
+    looks.wait().unwrap();
+    fs::remove_file(&lines).unwrap();
+    assert!(nacre().args(["kill", &name, "--now"]).status().unwrap().success());
+    running.wait().unwrap();
+}

@@ -3,6 +3,7 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
+use alloc::vec::Vec;
 use nacre_nest::interpose::stage;
 use nacre_proto::process::{self, reach};
 use nacre_sys::Reference;
@@ -12,19 +13,24 @@ pub const ATTACH: &[u8] = b"--attach";
 /// Maximum number of bytes of a name and the words behind it.
 const MAX_NAMES: usize = 4096;
 
-/// Acts on each process of the world but ourselves.
+/// Lists the processes that the world has now.
+fn list() -> Vec<u64> {
+    let mut name = vec![0; MAX_NAMES];
+    let next = |last: &u64| process::list(Reference::PARENT, last + 1, &mut name[..]).ok().map(|found| found.pid);
+    core::iter::successors(Some(0), next).skip(1).collect()
+}
+
+/// Acts on each process that the world has now but ourselves. One that begins meanwhile is left
+/// out: where others begin all the time, to wait for the last one would never end.
 fn each(mut act: impl FnMut(u64, &reach::Reply)) {
     let Ok(own) = process::numbers(Reference::PARENT, 0) else { return };
-    let mut name = vec![0; MAX_NAMES];
-    let mut next = 1;
-    while let Ok(found) = process::list(Reference::PARENT, next, &mut name[..]) {
+    for pid in list() {
         // One that has ended, or has not begun, has no space.
-        if found.pid != own.pid
-            && let Ok(reached) = process::reach(Reference::PARENT, found.pid)
+        if pid != own.pid
+            && let Ok(reached) = process::reach(Reference::PARENT, pid)
         {
-            act(found.pid, &reached);
+            act(pid, &reached);
         }
-        next = found.pid + 1;
     }
 }
 
