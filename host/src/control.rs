@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod client;
+mod counts;
 pub mod desk;
 pub mod diff;
 pub mod exec;

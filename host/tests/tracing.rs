@@ -178,8 +178,25 @@ fn a_machine_without_a_tracer_is_looked_at() {
         // The end of the look is noticed by the next lines.
         (0..3).for_each(|_| turn("after"));
     }
+    let table = [2, 10, 60].into_iter().map(|seconds| counted(&name, seconds, &mut || turn("counted"))).find(|table| table.contains("directory.open"));
+    let table = table.expect("no counts");
+    assert!(table.starts_with("       ticks") && table.trim_end().ends_with("total") && !table.contains("file.read"), "{table}");
     drop(input);
     assert_eq!(running.wait().unwrap().code(), Some(5));
+}
+
+/// Counts for so many seconds, until Ctrl-C; the table.
+fn counted(name: &str, seconds: u64, turn: &mut dyn FnMut()) -> String {
+    let counts = Command::new(env!("CARGO_BIN_EXE_nacre")).args(["trace", name, "-c", "-e", "openat,process"]).stdout(Stdio::piped()).spawn().unwrap();
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(seconds) {
+        turn();
+    }
+    assert!(Command::new("kill").args(["-INT", &counts.id().to_string()]).status().unwrap().success());
+    let output = counts.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    (0..3).for_each(|_| turn());
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// A tracer that waited for the last of these processes would never show a line.

@@ -155,6 +155,9 @@ pub struct TraceArguments {
     /// status=failed
     #[arg(short = 'e', value_name = "LIST")]
     pub expressions: Vec<String>,
+    /// Print a table of what each operation cost at the end, by Ctrl-C, instead of lines
+    #[arg(short = 'c', long)]
+    pub counts: bool,
     /// Write the lines to FILE
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -2,29 +2,70 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use nacre_proto::Errno;
 use nacre_proto::flags::COMMAND_TRACE;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use super::arguments::TraceArguments;
 use super::client::ask;
+use super::counts::Counts;
 use super::fork::target;
 use crate::failure::{Class, Context, Failure, Outcome};
 
 /// Shows messages of a machine, until the machine ends.
 pub fn trace(arguments: &TraceArguments) -> Outcome<i32> {
-    let mut output: Box<dyn Write> = match &arguments.output {
+    let mut output: Box<dyn Write + Send> = match &arguments.output {
         Some(path) => Box::new(File::create(path).context(Class::File, || format!("cannot write {}", path.display()))?),
         None => Box::new(io::stdout()),
     };
+    if arguments.counts {
+        return count(arguments, output);
+    }
+    let errno = look(arguments, |bytes| output.write_all(&cleaned(bytes)).and_then(|()| output.flush()))?;
+    end(arguments, errno)
+}
+
+/// Looks at the machine. `take` gets what its tracer shows.
+fn look(arguments: &TraceArguments, take: impl FnMut(&[u8]) -> io::Result<()>) -> Outcome<Option<Errno>> {
     let target = target(&arguments.name);
-    let text: Vec<u8> = arguments.expressions.iter().flat_map(|expression| [expression.as_bytes(), b"\0"].concat()).collect();
-    let take = |bytes: &[u8]| output.write_all(&cleaned(bytes)).and_then(|()| output.flush());
-    let (_, errno) = ask(target.machine, (COMMAND_TRACE, target.flags, &text), None, take)?;
+    let values = arguments.expressions.iter().map(String::as_str).chain(arguments.counts.then_some("-c"));
+    let text: Vec<u8> = values.flat_map(|value| [value.as_bytes(), b"\0"].concat()).collect();
+    ask(target.machine, (COMMAND_TRACE, target.flags, &text), None, take).map(|(_, errno)| errno)
+}
+
+fn end(arguments: &TraceArguments, errno: Option<Errno>) -> Outcome<i32> {
     match errno {
         Some(Errno(0)) | None => Ok(0),
         Some(errno) => Err(refusal(&arguments.name, errno)),
     }
+}
+
+/// Adds counts up until a signal or the machine's end, and writes them as a table.
+fn count(arguments: &TraceArguments, mut output: Box<dyn Write + Send>) -> Outcome<i32> {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).context(Class::Internal, || "cannot listen for signals".to_string())?;
+    let (sender, ended) = channel();
+    let by_signal = sender.clone();
+    std::thread::spawn(move || signals.forever().next().map(|_| by_signal.send(None)));
+    let counts = Arc::new(Mutex::new(Counts::default()));
+    let (adding, asked) = (counts.clone(), TraceArguments { output: None, name: arguments.name.clone(), expressions: arguments.expressions.clone(), counts: true });
+    std::thread::spawn(move || {
+        let take = |bytes: &[u8]| {
+            adding.lock().unwrap_or_else(PoisonError::into_inner).add(bytes);
+            Ok(())
+        };
+        sender.send(Some(look(&asked, take)))
+    });
+    let status = match ended.recv() {
+        Ok(Some(answer)) => end(arguments, answer?)?,
+        _ => 0,
+    };
+    let table = counts.lock().unwrap_or_else(PoisonError::into_inner).table();
+    output.write_all(table.as_bytes()).and_then(|()| output.flush()).context(Class::File, || "cannot write the table".to_string())?;
+    Ok(status)
 }
 
 fn refusal(name: &str, errno: Errno) -> Failure {

@@ -1,9 +1,11 @@
 //! Lines for a person who looks at a tracer from outside, by `nacre trace NAME`.
 
-use crate::counts::OTHERS;
+use crate::counts::{Counts, OTHERS};
 use crate::filter::Filter;
 use crate::record::Done;
+use alloc::boxed::Box;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 use nacre_control::attendance::PART;
@@ -15,6 +17,8 @@ use nacre_sys::{OwnedReference, ipc};
 
 /// Bytes that wait to be taken. Further lines are lost.
 const ROOM: usize = 256 << 10;
+/// Value among those of `-e` that asks for counts in place of lines.
+const COUNTS: &[u8] = b"-c";
 
 /// The person who looks, if one does.
 #[derive(Default)]
@@ -29,6 +33,36 @@ struct Listener {
     news: OwnedReference,
     filter: Filter,
     lines: Lines,
+    /// Counts since they were taken, if the person wants them in place of lines.
+    counts: Option<Box<Counts>>,
+}
+
+impl Listener {
+    /// Takes what is new: lines, or rows of counts, which the person adds up.
+    fn take(&mut self) -> Vec<u8> {
+        if let Some(counts) = self.counts.as_mut().filter(|_| self.lines.bytes.is_empty()) {
+            self.lines.bytes.extend(rows(&core::mem::replace(&mut **counts, Counts::new())).into_bytes());
+        }
+        self.lines.take()
+    }
+
+    fn show(&mut self, done: &Done<'_>) {
+        let is_call = done.label != OTHERS;
+        let is_shown = if is_call { self.filter.shows(done.label) && self.filter.shows_answer(done.failed) } else { self.filter.shows_others() };
+        match &mut self.counts {
+            _ if !is_shown => return,
+            Some(counts) if is_call => counts.count(done.label, done.failed, done.ended.wrapping_sub(done.started)),
+            None if !done.message.is_empty() => self.lines.add(&[&done.from.text(), done.message, " = ", done.answer, "\n"]),
+            _ => return,
+        }
+        // Who has gone is noticed when nobody takes the lines.
+        let _ = ipc::notify(self.news.handle(), 1);
+    }
+}
+
+/// Returns a line for each operation: label in base 16, calls, errors and ticks.
+fn rows(counts: &Counts) -> String {
+    counts.rows().iter().map(|row| format!("{:x} {} {} {}\n", row.label, row.calls, row.errors, row.ticks)).collect()
 }
 
 /// Lines that wait.
@@ -63,7 +97,7 @@ impl Attached {
     /// Returns true if somebody looks at these operations.
     #[inline]
     pub fn wants_text_of(&self, label: u32) -> bool {
-        self.is_there() && self.listener.lock().as_ref().is_some_and(|listener| listener.filter.shows(label))
+        self.is_there() && self.listener.lock().as_ref().is_some_and(|listener| listener.counts.is_none() && listener.filter.shows(label))
     }
 
     /// Returns true if somebody looks.
@@ -75,28 +109,25 @@ impl Attached {
     /// Shows a message that has been answered.
     #[inline]
     pub fn show(&self, done: &Done<'_>) {
-        if self.is_there() && !done.message.is_empty() {
+        if self.is_there() {
             self.show_to_listener(done);
         }
     }
 
     #[cold]
     fn show_to_listener(&self, done: &Done<'_>) {
-        let mut listener = self.listener.lock();
-        let Some(Listener { news, filter, lines, .. }) = &mut *listener else { return };
-        let is_shown = if done.label == OTHERS { filter.shows_others() } else { filter.shows(done.label) && filter.shows_answer(done.failed) };
-        if !is_shown {
-            return;
+        if let Some(listener) = &mut *self.listener.lock() {
+            listener.show(done);
         }
-        lines.add(&[&done.from.text(), done.message, " = ", done.answer, "\n"]);
-        // Who has gone is noticed when nobody takes the lines.
-        let _ = ipc::notify(news.handle(), 1);
     }
 }
 
-/// Decodes values of `-e`, each with a zero behind it. `None`: a name is of nothing.
-fn filter(text: &[u8]) -> Option<Filter> {
-    text.split(|byte| *byte == 0).filter(|value| !value.is_empty()).try_fold(Filter::default(), Filter::with)
+/// Decodes values of `-e`, each with a zero behind it, and returns true if counts are wanted.
+/// `None`: a name is of nothing.
+fn wishes(text: &[u8]) -> Option<(Filter, bool)> {
+    let values = || text.split(|byte| *byte == 0).filter(|value| !value.is_empty());
+    let filter = values().filter(|value| *value != COUNTS).try_fold(Filter::default(), Filter::with)?;
+    Some((filter, values().any(|value| value == COUNTS)))
 }
 
 impl Follower for Attached {
@@ -105,11 +136,12 @@ impl Follower for Attached {
             return None;
         }
         let mut listener = self.listener.lock();
-        Some(match filter(&command.text) {
+        Some(match wishes(&command.text) {
             None => Err(Errno::EINVAL),
             Some(_) if listener.is_some() => Err(Errno::EBUSY),
-            Some(filter) => {
-                *listener = Some(Listener { number: command.number, news, filter, lines: Lines::default() });
+            Some((filter, counts)) => {
+                let counts = counts.then(|| Box::new(Counts::new()));
+                *listener = Some(Listener { number: command.number, news, filter, lines: Lines::default(), counts });
                 self.is_there.store(true, Ordering::Relaxed);
                 Ok(())
             }
@@ -118,8 +150,8 @@ impl Follower for Attached {
 
     fn take(&self) -> Option<(u64, Vec<u8>)> {
         let mut listener = self.listener.lock();
-        let Listener { number, lines, .. } = listener.as_mut()?;
-        Some((*number, lines.take())).filter(|(_, text)| !text.is_empty())
+        let listener = listener.as_mut()?;
+        Some((listener.number, listener.take())).filter(|(_, text)| !text.is_empty())
     }
 
     fn current(&self) -> Option<u64> {
@@ -154,8 +186,17 @@ mod tests {
 
     #[test]
     fn expressions_have_zeros_behind_them() {
-        let shown = |text: &[u8]| filter(text).map(|filter| (filter.shows(file::read::LABEL), filter.shows(directory::open::LABEL)));
+        let shown = |text: &[u8]| wishes(text).map(|(filter, _)| (filter.shows(file::read::LABEL), filter.shows(directory::open::LABEL)));
         assert_eq!((shown(b""), shown(b"trace=openat\0"), shown(b"read\0status=failed\0")), (Some((true, true)), Some((false, true)), Some((true, false))));
         assert_eq!(shown(b"nonesuch\0"), None);
+        assert_eq!([&b"-c\0"[..], b"read\0-c\0", b"read\0", b"nonesuch\0-c\0"].map(|text| wishes(text).map(|(_, counts)| counts)), [Some(true), Some(true), Some(false), None]);
+    }
+
+    #[test]
+    fn counts_are_rows() {
+        let mut counts = Counts::new();
+        (0..3).for_each(|ticks| counts.count(file::read::LABEL, ticks == 1, ticks));
+        counts.count(OTHERS - 1, false, 1);
+        assert_eq!(rows(&counts), format!("{:x} 3 1 3\nfffffffe 1 0 1\n", file::read::LABEL));
     }
 }
