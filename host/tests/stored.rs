@@ -37,7 +37,8 @@ impl Drop for Folder {
 }
 
 /// Runs a shell below `checkpoint` in a machine with a store, and freezes it there when it has said
-/// `up`: what the freeze printed.
+/// `up`: what the freeze printed. The shell then waits for input, which is open until it is frozen,
+/// and at its end when it goes on.
 fn freeze(name: &str, store: &str, script: &str) -> (i32, String, String) {
     let words = ["run", "--timeout", "900", "--name", name, "--store", store, "checkpoint", "-m", "32M", "process", "sh", "-c", script];
     let mut child = nacre(&words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -61,7 +62,7 @@ fn named(name: &str) -> String {
 fn an_environment_is_frozen_into_a_store_and_goes_on_from_there() {
     let (folder, name) = (Folder::new("goes-on"), named("stored"));
     let store = folder.file("store");
-    let script = "x=$(head -c 20000 /dev/urandom | od -An -x); h=$(echo \"$x\" | md5sum); echo up; while [ ! -e /tmp/go ]; do sleep 0.1; touch /tmp/go; done; [ \"$(echo \"$x\" | md5sum)\" = \"$h\" ] && echo same | cat; exit 7";
+    let script = "x=$(head -c 20000 /dev/urandom | od -An -x); h=$(echo \"$x\" | md5sum); echo up; read line; [ \"$(echo \"$x\" | md5sum)\" = \"$h\" ] && echo same | cat; exit 7";
     let (status, said, errors) = freeze(&name, &format!("{store}:128M"), script);
     assert_eq!((status, said.as_str()), (0, &*format!("{name}: frozen into its store\n")), "{errors}");
     let (status, said, _) = output(&["image-info", &store]);

@@ -233,7 +233,7 @@ fn freeze_into_store(arguments: &FreezeArguments) -> Outcome<i32> {
             Ok(0)
         }
         Some(Errno::EINVAL) => Err(Failure::new(Class::Usage, format!("{} is a copy: the original alone is frozen into a store", arguments.name)).remedy("write it to a file with -o")),
-        Some(Errno::EIO) => Err(not_frozen(&arguments.name, Some(Errno::EIO)).remedy("give the machine a store when it starts: nacre run --store FILE:SIZE")),
+        Some(Errno::EIO) => Err(not_frozen(&arguments.name, Some(Errno::EIO)).remedy("a machine has a store, large enough for two images, by: nacre run --store FILE:SIZE")),
         errno => Err(not_frozen(&arguments.name, errno)),
     }
 }

@@ -18,8 +18,8 @@ mod saving;
 mod spare;
 mod tracking;
 
-use alloc::collections::BTreeMap;
 use crate::store_file::StoreFile;
+use alloc::collections::BTreeMap;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};

@@ -2,8 +2,8 @@
 //! out to the host.
 
 use crate::freeze::{Figures, freeze};
-use crate::{store_file, stored};
 use crate::world::{ORIGINAL, World};
+use crate::{store_file, stored};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;

@@ -1,10 +1,10 @@
 //! All environments that run here: the first one, and its copies. One thread serves all of them.
 
-use crate::store_file::StoreFile;
 use crate::commands::{COMMANDED, Desk};
 use crate::life::Life;
 use crate::outside::{ENVIRONMENT_SHIFT, NUMBER, PARENT};
 use crate::rounds::Rounds;
+use crate::store_file::StoreFile;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::rc::Rc;
