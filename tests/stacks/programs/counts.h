@@ -78,19 +78,25 @@ static void show_processes(void) {
     if (all) closedir(all);
 }
 
-// Waits until all has come back, and says what has not in half a minute: 1 if something has not. `reap` is called meanwhile.
-static int count_after(void (*reap)(void)) {
-    int processes = 0, threads = 0;
-    long lost = 0;
+static struct { int processes, threads; long memory; } lost;
+
+// Waits until all has come back, half a minute at most: 1 if something has not. `reap` is called meanwhile.
+static int await_all(void (*reap)(void)) {
     for (int look = 0; look < 1500; look++) {
         if (reap) reap();
-        processes = entries(0) - before.processes;
-        threads = entries(1) - before.threads;
-        lost = before.memory - free_memory();
-        if (processes <= 0 && threads <= 0 && lost <= SLACK) return 0;
+        lost.processes = entries(0) - before.processes;
+        lost.threads = entries(1) - before.threads;
+        lost.memory = before.memory - free_memory();
+        if (lost.processes <= 0 && lost.threads <= 0 && lost.memory <= SLACK) return 0;
         usleep(20000);
     }
-    printf("%d processes, %d threads and %ld KiB are left\n", processes, threads, lost);
+    return 1;
+}
+
+// Waits until all has come back, and says what has not: 1 if something has not.
+static int count_after(void (*reap)(void)) {
+    if (await_all(reap) == 0) return 0;
+    printf("%d processes, %d threads and %ld KiB are left\n", lost.processes, lost.threads, lost.memory);
     show_processes();
     return 1;
 }

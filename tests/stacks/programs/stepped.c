@@ -8,6 +8,7 @@
 #include "counts.h"
 
 #define LATE 60       // Seconds after which a run hangs.
+#define PASSES 4      // Times that it looks for what runs lose.
 #define PANICKED 101  // Status of a native program that panicked.
 
 static char *numbered(const char *word, int number) {
@@ -69,7 +70,7 @@ int main(int count, char **words) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (int turn = 0; turn < WARM; turn++) run(words + 4, to + turn), reap();
     // Tables may reach their sizes only now, each of them once. What a run loses it loses each time.
-    for (int pass = 0; pass < 4; pass++) {
+    for (int pass = 0; pass < PASSES; pass++) {
         usleep(100000), reap(), count_before();
         for (int number = from; number <= to; number++) {
             int status = run(words + 4, number);
@@ -79,7 +80,7 @@ int main(int count, char **words) {
             show_output();
             bad = 1;
         }
-        if (count_after(reap) == 0) return bad;
+        if (bad || pass + 1 == PASSES) return count_after(reap) | bad;
+        if (await_all(reap) == 0) return 0;
     }
-    return 1;
 }
