@@ -15,6 +15,7 @@ pub mod kernel;
 pub mod limits;
 mod libraries;
 mod links;
+mod named;
 pub mod modules;
 mod packages;
 mod prefix;

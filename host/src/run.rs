@@ -86,7 +86,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let is_large = !outputs.is_empty() || arguments.guest.command.iter().any(|word| word == "checkpoint");
     machine_arguments = with_ports(machine_arguments, is_large);
     let machine = machine(products, &image, machine_arguments);
-    let limits = Limits { timeout: arguments.machine.timeout, outputs, desk: Desk::default() };
+    let limits = Limits { timeout: arguments.machine.timeout, outputs, kept: guest.kept.clone(), desk: Desk::default() };
     let command = arguments.guest.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let ending = attend(&machine, limits, facts, named.as_ref().map(|named| (named, command)))?;
     if let Ending::Program(status) = ending {

@@ -56,6 +56,8 @@ pub struct Limits {
     pub timeout: Option<Duration>,
     /// Files that the guest may hand out: its paths, and those on this machine.
     pub outputs: BTreeMap<PathBuf, PathBuf>,
+    /// Number of files that stay under a path on this machine, if it is not one.
+    pub kept: BTreeMap<PathBuf, u64>,
     /// Connections that wait for answers of the guest.
     pub desk: Desk,
 }
@@ -109,9 +111,9 @@ impl Session {
         for (name, user) in streams.ports {
             streams::carry_port(started.take_port(&name)?, user);
         }
-        let splitter = Splitter::new(limits.outputs.clone(), limits.desk.clone());
+        let splitter = Splitter::new(limits.outputs.clone(), limits.desk.clone()).keeping(limits.kept.clone());
         let records = if machine.arguments.ports.iter().any(|name| name == ports::RECORDS) {
-            Some(streams::carry_records(started.take_port(ports::RECORDS)?, Splitter::new(limits.outputs, limits.desk), sender.clone()))
+            Some(streams::carry_records(started.take_port(ports::RECORDS)?, Splitter::new(limits.outputs, limits.desk).keeping(limits.kept), sender.clone()))
         } else {
             None
         };

@@ -46,6 +46,8 @@ pub struct Guest {
     pub image: Vec<u8>,
     /// Files that the guest may hand out, with their paths here.
     pub outputs: BTreeMap<PathBuf, PathBuf>,
+    /// Number of files that stay under a path here, if it is not one.
+    pub kept: BTreeMap<PathBuf, u64>,
     /// Name of the command's first word.
     pub name: String,
     /// Name of the program inside all monitors, for messages.
@@ -113,8 +115,8 @@ impl Guest {
         let image = writer::image(&root(products)?, &files).map_err(|message| Failure::new(Class::Internal, message))?;
         let program = stack.program.or(Some(0)).and_then(|at| arguments.command.get(at)).map_or(String::new(), |word| word.display().to_string());
         let name = arguments.command.first().map_or(String::new(), |word| word.display().to_string());
-        let absent = if below.is_some() || !arguments.volumes.is_empty() { None } else { absent(&arguments.command, &directory, &files) };
-        Ok(Guest { image, absent, outputs: stack.outputs, name, program, has_machine })
+        let absent = if below.is_some() || !arguments.volumes.is_empty() { None } else { absent(&arguments.command, &directory, &files, &stack.outputs) };
+        Ok(Guest { image, absent, outputs: stack.outputs, kept: stack.kept, name, program, has_machine })
     }
 }
 
@@ -135,9 +137,9 @@ fn add_mounts(files: &mut Files, arguments: &GuestArguments) {
 }
 
 /// The first word behind the program that is a file of this machine and none of the guest's.
-fn absent(command: &[OsString], directory: &Path, files: &Files) -> Option<PathBuf> {
+fn absent(command: &[OsString], directory: &Path, files: &Files, outputs: &BTreeMap<PathBuf, PathBuf>) -> Option<PathBuf> {
     let words = command.iter().skip(1).map(|word| Path::new(word)).filter(|word| !word.as_os_str().as_bytes().starts_with(b"-"));
-    words.into_iter().find(|word| directory.join(word).is_file() && !files.contains(&absolute(directory, word))).map(Path::to_path_buf)
+    words.into_iter().find(|word| directory.join(word).is_file() && !files.contains(&absolute(directory, word)) && !outputs.contains_key(&absolute(directory, word))).map(Path::to_path_buf)
 }
 
 /// Tells root where the program starts: it looks for a relative path in its current directory.
@@ -373,7 +375,7 @@ mod tests {
     #[test]
     fn a_word_that_names_a_file_of_this_machine_alone_is_found() {
         let files = base(0).unwrap();
-        let found = |words: &[&str]| absent(&words.iter().map(OsString::from).collect::<Vec<_>>(), Path::new("/etc"), &files);
+        let found = |words: &[&str]| absent(&words.iter().map(OsString::from).collect::<Vec<_>>(), Path::new("/etc"), &files, &BTreeMap::new());
         assert_eq!(found(&["cat", "-n", "passwd", "debian_version"]), Some(PathBuf::from("debian_version")));
         assert_eq!(found(&["cat", "passwd", "/etc", "nonesuch"]), None);
     }

@@ -15,22 +15,16 @@ use super::data;
 use super::directory::Directory;
 use super::hint;
 use super::kernel;
+use super::named::Named;
 use super::scripts;
 use super::volumes::{self, Program, Volume};
 use super::{libraries, links};
 use crate::failure::{Class, Context, Failure, Outcome, suggestion};
 use crate::monitors;
-use nacre_manifest::{Manifest, Programs, Stop, Value, is_separator, without_read_only};
+use nacre_manifest::{Manifest, Programs, Stop, is_separator};
 
 /// Folders in which a guest program looks for others.
 pub const GUEST_PATH: &str = "/bin:/usr/bin:/sbin:/usr/sbin";
-
-/// Files that monitors' options name, as they are written there.
-#[derive(Default)]
-struct Named {
-    outputs: BTreeSet<PathBuf>,
-    inputs: BTreeSet<PathBuf>,
-}
 
 /// The words of a stack and what they name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +34,8 @@ pub struct Stack {
     /// Absolute paths in the guest of the files that monitors were asked to write, with their paths
     /// here. A guest may hand out no others.
     pub outputs: BTreeMap<PathBuf, PathBuf>,
+    /// Number of files that stay under a path here, if it is not one.
+    pub kept: BTreeMap<PathBuf, u64>,
     /// Kernel that the host brings for a machine in it.
     pub needs_kernel: Option<kernel::Kind>,
     /// Index of the program inside all monitors, if it is clear which that is.
@@ -156,6 +152,7 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
     let start = scope.start();
     let paths = |path: &PathBuf| (absolute(&start, path), absolute(scope.directory, path));
     stack.outputs = named.outputs.iter().map(paths).collect();
+    stack.kept = named.kept.iter().map(|(path, kept)| (paths(path).1, *kept)).collect();
     for (path, here) in named.inputs.iter().map(paths) {
         if !files.contains(&path) && !volumes::have(scope.volumes, &path) && here.is_file() {
             files.add_from_host(&here, &path)?;
@@ -186,18 +183,7 @@ fn next_program(monitor: &Manifest, command: &[OsString], from: usize, named: &m
 /// that options name.
 fn skip_options(monitor: &Manifest, command: &[OsString], at: usize, named: &mut Named) -> Outcome<usize> {
     let (given, words, stop) = monitors::options(monitor, &command[at..]);
-    for option in given.iter().filter(|option| option.value != b"-") {
-        let path = || PathBuf::from(OsStr::from_bytes(option.value));
-        match option.choice.value {
-            Value::Output(_) => drop(named.outputs.insert(path())),
-            Value::Input(_) => drop(named.inputs.insert(path())),
-            Value::Disk(_) => {
-                let (file, _) = without_read_only(option.value);
-                named.inputs.insert(PathBuf::from(OsStr::from_bytes(file)));
-            }
-            Value::Text(_) | Value::None => {}
-        }
-    }
+    named.note(&given);
     match stop {
         Some(Stop::Unknown(name)) => Err(unknown_option(monitor, name)),
         // The monitor shows its help, or says what the option lacks.

@@ -66,10 +66,12 @@ struct Output {
     place: PathBuf,
     /// Path that is written to; `None` if the file is written in its place, and when it is whole.
     partial: Option<PathBuf>,
+    /// Number of files that stay: each gets the name of the one before it.
+    kept: u64,
 }
 
 impl Output {
-    fn create(place: &Path) -> io::Result<Output> {
+    fn create(place: &Path, kept: u64) -> io::Result<Output> {
         let before = fs::metadata(place).ok();
         let place = fs::canonicalize(place).unwrap_or_else(|_| place.to_path_buf());
         let partial = PathBuf::from(OsStr::from_bytes(&[place.as_os_str().as_bytes(), b".part"].concat()));
@@ -77,17 +79,33 @@ impl Output {
         let beside = if before.as_ref().is_none_or(|before| before.is_file()) { File::create(&partial).ok() } else { None };
         match beside {
             Some(file) => {
-                let output = Output { file, place, partial: Some(partial) };
+                let output = Output { file, place, partial: Some(partial), kept };
                 before.map_or(Ok(()), |before| output.file.set_permissions(before.permissions()))?;
                 Ok(output)
             }
-            None => Ok(Output { file: File::create(&place)?, place, partial: None }),
+            None => Ok(Output { file: File::create(&place)?, place, partial: None, kept: 1 }),
         }
     }
 
-    /// Puts the whole file in its place.
+    /// Puts the whole file in its place, and each of those before it one further.
     fn finish(mut self) -> io::Result<()> {
-        self.partial.take().map_or(Ok(()), |partial| fs::rename(partial, &self.place))
+        let Some(partial) = self.partial.take() else { return Ok(()) };
+        for age in (1..self.kept).rev() {
+            match fs::rename(self.older(age - 1), self.older(age)) {
+                // There are not so many yet.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                moved => moved?,
+            }
+        }
+        fs::rename(partial, &self.place)
+    }
+
+    /// Place of the file that is so many files older than the newest.
+    fn older(&self, age: u64) -> PathBuf {
+        match age {
+            0 => self.place.clone(),
+            _ => PathBuf::from(OsStr::from_bytes(&[self.place.as_os_str().as_bytes(), format!(".{age}").as_bytes()].concat())),
+        }
     }
 }
 
@@ -105,6 +123,8 @@ pub struct Splitter<A> {
     state: State,
     /// Files that the guest may write, by its names for them.
     outputs: BTreeMap<PathBuf, PathBuf>,
+    /// Number of files that stay under a path of this machine, if it is not one.
+    kept: BTreeMap<PathBuf, u64>,
     answers: A,
     /// Relative names start here.
     directory: PathBuf,
@@ -116,7 +136,12 @@ impl<A: Answers> Splitter<A> {
     /// A splitter that lets the guest write `outputs`: absolute paths of the guest's, and where
     /// each is written on this machine.
     pub fn new(outputs: BTreeMap<PathBuf, PathBuf>, answers: A) -> Splitter<A> {
-        Splitter { state: State::Text, outputs, answers, directory: std::env::current_dir().unwrap_or_default(), text: Vec::new(), records: Vec::new() }
+        Splitter { state: State::Text, outputs, kept: BTreeMap::new(), answers, directory: std::env::current_dir().unwrap_or_default(), text: Vec::new(), records: Vec::new() }
+    }
+
+    /// Lets so many files stay under these paths of this machine.
+    pub fn keeping(self, kept: BTreeMap<PathBuf, u64>) -> Splitter<A> {
+        Splitter { kept, ..self }
     }
 
     /// Takes bytes of COM2; gives the text to show and the records in them.
@@ -197,7 +222,7 @@ impl<A: Answers> Splitter<A> {
     fn start_file(&mut self, name: PathBuf, size: u64) {
         let path = absolute(&self.directory, &name);
         let file = if let Some(place) = self.outputs.get(&path) {
-            Output::create(place).map_err(|error| format!("cannot write {}: {error}", place.display()))
+            Output::create(place, self.kept.get(place).copied().unwrap_or(1)).map_err(|error| format!("cannot write {}: {error}", place.display()))
         } else {
             let name = name.to_string_lossy();
             Err(format!("the guest handed out a file {name:?} that the command line does not name; it was not written"))

@@ -50,3 +50,16 @@ fn what_is_no_plain_file_is_written_in_its_place() {
     assert_eq!(splitter.split(b"\x1b]nacre;file=/x;3\x07abc!"), (b"!".to_vec(), vec![]));
     assert!(!std::path::Path::new("/dev/null.part").exists());
 }
+
+#[test]
+fn so_many_files_stay_as_were_wanted() {
+    let folder = crate::scratch::Folder::new("kept").unwrap();
+    let path = |end: &str| folder.path().join(format!("f{end}"));
+    let outputs = BTreeMap::from([("/f".into(), path(""))]);
+    let mut splitter = Splitter::new(outputs, ()).keeping(BTreeMap::from([(path(""), 3)]));
+    for number in 1..=4 {
+        assert_eq!(splitter.split(format!("\x1b]nacre;file=/f;1\x07{number}").as_bytes()), (Vec::new(), Vec::new()));
+    }
+    let read = |end| std::fs::read_to_string(path(end)).ok();
+    assert_eq!([read(""), read(".1"), read(".2"), read(".3")], [Some("4".into()), Some("3".into()), Some("2".into()), None]);
+}

@@ -23,18 +23,42 @@ pub struct Images {
     services: Services,
     path: Vec<u8>,
     shown: String,
+    /// Number of images that stay.
+    kept: u64,
 }
 
 impl Images {
-    /// Images at an absolute path, which people called `given`.
-    pub fn new(path: &[u8], given: &[u8]) -> Result<Images, String> {
+    /// Images at an absolute path, which people called `given`. The last `kept` of them stay; a
+    /// store always keeps two.
+    pub fn new(path: &[u8], given: &[u8], kept: Option<u64>) -> Result<Images, String> {
         let services = Services::find().map_err(|refusal| format!("{refusal}"))?;
-        let images = Images { services, path: path.to_vec(), shown: lossy(given) };
+        let images = Images { services, path: path.to_vec(), shown: lossy(given), kept: kept.unwrap_or(1) };
         // A path that cannot be written is told before the program starts.
-        if !store_file::is_store(path) {
-            create(&images.services, &images.partial())?;
+        match store_file::is_store(path) {
+            true if images.kept > 2 => return Err(format!("{}: a store keeps two images: leave --keep out", images.shown)),
+            true => {}
+            false => drop(create(&images.services, &images.partial())?),
         }
         Ok(images)
+    }
+
+    /// Path of the image that is so much older than the newest.
+    fn older(&self, age: u64) -> Vec<u8> {
+        if age == 0 { self.path.clone() } else { [&self.path[..], format!(".{age}").as_bytes()].concat() }
+    }
+
+    /// Puts an image that is whole in the newest one's place, and each before it one further.
+    fn put_in_place(&self) -> Result<(), Errno> {
+        let files = self.services.files();
+        let rename = |from: &[u8], to: &[u8]| directory::rename(files, 0, from.len() as u64, &[from, to].concat()[..], files);
+        for age in (1..self.kept).rev() {
+            match rename(&self.older(age - 1), &self.older(age)) {
+                // There are not so many yet.
+                Ok(_) | Err(Errno::ENOENT) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        rename(&self.partial(), &self.path).map(|_| ())
     }
 
     fn partial(&self) -> Vec<u8> {
@@ -66,8 +90,7 @@ impl Images {
             Ok(())
         });
         let kept = figures.and_then(|figures| {
-            let both = [&partial[..], &self.path[..]].concat();
-            directory::rename(files, 0, partial.len() as u64, &both[..], files).map_err(|errno| format!("cannot write {}: {errno}", self.shown))?;
+            self.put_in_place().map_err(|errno| format!("cannot write {}: {errno}", self.shown))?;
             Ok(figures)
         });
         match kept {

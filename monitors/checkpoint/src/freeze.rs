@@ -159,8 +159,9 @@ fn untrack(world: &mut World, environment: u64) {
 fn freeze_by(world: &mut World, number: u64, holder: Option<u64>, mut rounds: Option<&mut Rounds>, output: &mut impl Output) -> Result<Figures, String> {
     let (started, mut stopped) = (nacre_sys::clock::ticks(), Stopped::new());
     let taken = stop_all(world, &mut stopped).and_then(|()| {
+        let terminal = world.screen.attributes();
         let life = running(world, number)?;
-        take(life, stopped.get(&number).map_or(&[], |threads| &threads[..]), holder.is_none(), rounds.as_deref_mut())
+        take(life, terminal, stopped.get(&number).map_or(&[], |threads| &threads[..]), holder.is_none(), rounds.as_deref_mut())
     });
     if let (Some(command), Ok(_), Some(life)) = (holder, &taken, world.lives.get_mut(&number)) {
         life.hold(command, stopped.remove(&number).unwrap_or_default());
@@ -220,6 +221,7 @@ pub fn facts(life: &mut Life, running: &[u64]) -> Result<Facts, String> {
         limit: outside.arena.size(),
         frozen_at,
         monotonic: now + outside.clock_ahead,
+        terminal: Vec::new(),
         pools: outside.pools.to_image(),
         ports: ports(&frame, outside)?,
         running,
@@ -240,8 +242,8 @@ struct Taken {
 
 /// Reads out an environment that is stopped. If it is to go on before it is written, its pages are
 /// copied, as far as there is memory for that.
-fn take(life: &mut Life, running: &[u64], goes_on: bool, rounds: Option<&mut Rounds>) -> Result<Taken, String> {
-    let mut facts = facts(life, running)?;
+fn take(life: &mut Life, terminal: Vec<u8>, running: &[u64], goes_on: bool, rounds: Option<&mut Rounds>) -> Result<Taken, String> {
+    let mut facts = Facts { terminal, ..facts(life, running)? };
     let frame = frame(&life.outside);
     let outside = &mut life.outside;
     let mut pages = Pages::find(&frame, outside);
@@ -354,9 +356,10 @@ fn ports(frame: &Frame, outside: &mut Outside) -> Result<Vec<Option<Port>>, Stri
             What::Pool(end) => Port::Pool(end.pool, end.is_shared, end.is_data),
             What::Segment(piece, conditions) => Port::Segment(piece.offset, piece.size, conditions.keys().copied().collect(), piece.pool, piece.holds_objects),
             What::Outside(original, source) => Port::Outside(source.record(original.as_ref().map(|original| original.handle()))),
-            What::Told(port) => {
-                let port = port.handle().0;
-                Port::Told(frame.target_of(&mut outside.arena, port).map_err(said("a port that is told"))?)
+            What::Told(port, attended) => {
+                let (port, attended) = (port.handle().0, attended.as_ref().map(|attended| (attended.of, attended.events)));
+                let place = frame.target_of(&mut outside.arena, port).map_err(said("a port that is told"))?;
+                attended.map_or(Port::Told(place), |(of, events)| Port::Attends(place, of, events))
             }
             What::Control => Port::Control,
             What::Seat => match outside.commands.told(number as u64) {

@@ -14,6 +14,7 @@ mod files;
 mod fork;
 mod freeze;
 mod input;
+mod key;
 mod life;
 mod manifest;
 mod obey;
@@ -24,6 +25,7 @@ mod outside;
 mod pages;
 mod pools;
 mod rounds;
+mod screen;
 mod store_file;
 mod stored;
 mod thaw;
@@ -37,6 +39,7 @@ use arena::{Arena, check_memory};
 use files::Images;
 use fork::Forked;
 use freeze::Figures;
+use key::Key;
 use life::Life;
 use manifest::MANIFEST;
 use nacre_abi::PAGE_SIZE;
@@ -149,8 +152,12 @@ fn tell_fork(forked: &Forked, has_figures: bool) {
 }
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<u64, String> {
-    let images = options.output.map(|path| Images::new(&arguments.absolute(path), path)).transpose()?;
+    let images = options.output.map(|path| Images::new(&arguments.absolute(path), path, options.kept)).transpose()?;
     let mut world = World::new().map_err(|errno| format!("cannot start: {errno}"))?;
+    if options.has_key {
+        let terminal = world.screen.terminal().ok_or("there is no terminal for --key")?;
+        world.key = Some(Key::attend(world.set(), terminal)?);
+    }
     match options.thaw {
         Some(path) => go_on(&mut world, path, options, arguments)?,
         None => match begin(&mut world, options, arguments)? {
@@ -201,6 +208,7 @@ fn serve(world: &mut World, options: &Options<'_>, images: Option<&Images>) -> R
             }
             continue;
         }
+        world.is_keyed = false;
         if let Some(count) = options.copies {
             match fork::fork(world, ORIGINAL, count, None) {
                 Ok(forked) => tell_fork(&forked, options.stats),
@@ -218,7 +226,10 @@ fn serve(world: &mut World, options: &Options<'_>, images: Option<&Images>) -> R
                 Err(why) => complain(NAME, &why),
             }
         }
-        next = options.every.map(|pause| world.clock.now() + pause);
+        // A key does not move the time of others.
+        if next.is_none_or(|next| next <= world.clock.now()) {
+            next = options.every.map(|pause| world.clock.now() + pause);
+        }
     }
 }
 

@@ -9,8 +9,10 @@ pub const MANIFEST: Manifest = Manifest {
     programs: Programs::Optional,
     options: &[
         Choice::new("-o", Value::Output("FILE"), "write images to FILE; each takes the place of the one before"),
+        Choice::new("--keep", Value::Kept("N"), "let N images stay: FILE, the one before as FILE.1, and so on (1)"),
         Choice::new("--after", Value::Text("SECONDS"), "freeze once, so many seconds after the start (may have a fraction)"),
         Choice::new("--every", Value::Text("SECONDS"), "freeze again and again"),
+        Choice::new("--key", Value::None, "freeze whenever Ctrl-\\ is typed"),
         Choice::new("--fork", Value::Text("N"), "make N copies then, which run beside the program"),
         Choice::new("--end", Value::None, "end when the first image is written"),
         Choice::new("-m", Value::Text("SIZE"), "memory of the environment: bytes, or with K, M or G (a quarter of what is left)"),

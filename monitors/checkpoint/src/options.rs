@@ -1,8 +1,10 @@
-//! The command line: `checkpoint [-o FILE] [--after SECONDS] [--every SECONDS] [--fork N]
-//! [--end] [-m SIZE] [--stats] [--thaw FILE] [--hold] [--warm TEXT] [--] [PROGRAM [ARGUMENTS]]`.
+//! The command line: `checkpoint [-o FILE] [--keep N] [--after SECONDS] [--every SECONDS] [--key]
+//! [--fork N] [--end] [-m SIZE] [--stats] [--thaw FILE] [--hold] [--warm TEXT] [--]
+//! [PROGRAM [ARGUMENTS]]`.
 
 use crate::manifest::MANIFEST;
 use alloc::vec::Vec;
+use nacre_manifest::kept;
 use nacre_nest::command::{Given, Stop, size};
 
 /// A command line that was understood.
@@ -10,6 +12,10 @@ use nacre_nest::command::{Given, Stop, size};
 pub struct Options<'a> {
     /// Path of the image that is written.
     pub output: Option<&'a [u8]>,
+    /// Number of images that stay, if it was said.
+    pub kept: Option<u64>,
+    /// A key freezes.
+    pub has_key: bool,
     /// Nanoseconds until the first freeze.
     pub after: Option<u64>,
     /// Nanoseconds between two freezes.
@@ -40,6 +46,8 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
             b"-o" => options.output = Some(value),
             b"--after" => options.after = Some(nanoseconds(value).ok_or(Stop::Value(name))?),
             b"--every" => options.every = Some(nanoseconds(value).filter(|time| *time > 0).ok_or(Stop::Value(name))?),
+            b"--keep" => options.kept = Some(kept(value).ok_or(Stop::Value(name))?),
+            b"--key" => options.has_key = true,
             b"--end" => options.ends = true,
             b"--fork" => options.copies = Some(core::str::from_utf8(value).ok().and_then(|text| text.parse().ok()).ok_or(Stop::Value(name))?),
             b"--stats" => options.stats = true,
@@ -50,12 +58,13 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
         }
     }
     options.command = arguments;
-    let freezes = options.after.is_some() || options.every.is_some();
+    let freezes = options.after.is_some() || options.every.is_some() || options.has_key;
     match () {
         () if options.thaw.is_some() != arguments.is_empty() => Err(Stop::NoProgram),
         () if options.thaw.is_none() && (options.holds || !options.warm.is_empty()) => Err(Stop::Value(b"--thaw")),
         () if options.holds && !options.warm.is_empty() => Err(Stop::Value(b"--hold")),
         // Images need a file, and a file needs a time.
+        () if options.kept.is_some() && options.output.is_none() => Err(Stop::Value(b"-o")),
         () if freezes && options.output.is_none() && options.copies.is_none() => Err(Stop::Value(b"-o")),
         () if !freezes && (options.output.is_some() || options.ends || options.copies.is_some()) => Err(Stop::Value(b"--after")),
         () => Ok(options),
@@ -84,6 +93,16 @@ mod tests {
         assert_eq!(parse(&[b"--thaw", b"x"]).map(|options| options.thaw), Ok(Some(&b"x"[..])));
         assert_eq!(parse(&[]), Err(Stop::NoProgram));
         assert_eq!(parse(&[b"--thaw", b"x", b"ls"]), Err(Stop::NoProgram));
+    }
+
+    #[test]
+    fn a_key_is_a_time_and_images_that_stay_need_a_file() {
+        assert_eq!(parse(&[b"-o", b"f", b"--key", b"--keep", b"3", b"ls"]).map(|options| (options.has_key, options.kept)), Ok((true, Some(3))));
+        assert_eq!(parse(&[b"--key", b"ls"]), Err(Stop::Value(b"-o")));
+        assert_eq!(parse(&[b"--keep", b"3", b"ls"]), Err(Stop::Value(b"-o")));
+        for wrong in [&b"0"[..], b"1001", b"x", b"-1", b""] {
+            assert_eq!(parse(&[b"-o", b"f", b"--every", b"1", b"--keep", wrong, b"ls"]), Err(Stop::Value(b"--keep")), "{wrong:?}");
+        }
     }
 
     #[test]

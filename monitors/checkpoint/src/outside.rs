@@ -51,12 +51,22 @@ pub enum What {
     Segment(Piece, BTreeMap<u64, OwnedCondition>),
     /// Something of somebody else's; nothing if it could not be got again.
     Outside(Option<OwnedReference>, Source),
-    /// A port of the environment's, which something outside notifies through us.
-    Told(OwnedReference),
+    /// A port of the environment's, which something outside notifies through us; and what it
+    /// attends, if that is a terminal.
+    Told(OwnedReference, Option<Attended>),
     /// The service of commands.
     Control,
     /// A seat at which commands wait.
     Seat,
+}
+
+/// Terminal that somebody attends, and the events that he is told of.
+#[derive(Clone, Copy, Debug)]
+pub struct Attended {
+    /// Number of the terminal's port.
+    pub of: u64,
+    /// The events.
+    pub events: u64,
 }
 
 /// Reference to a pool.
@@ -182,7 +192,7 @@ impl Outside {
 
     /// A port for something: its word, and a reference to it.
     pub fn add_numbered(&mut self, what: What) -> Result<(u64, OwnedReference), Errno> {
-        let rights = if matches!(what, What::Told(_)) { REFERENCE_USE | REFERENCE_NOTIFY } else { REFERENCE_USE };
+        let rights = if matches!(what, What::Told(..)) { REFERENCE_USE | REFERENCE_NOTIFY } else { REFERENCE_USE };
         let made = self.number().and_then(|number| {
             let port = self.port(number).inspect_err(|_| self.free.push(number))?;
             let reference = port.new_reference(rights).inspect_err(|_| self.free.push(number))?;
@@ -267,7 +277,7 @@ impl Outside {
             // Its region has gone.
             return;
         }
-        if let Some(Entry { what: What::Told(port), .. }) = self.entry(word) {
+        if let Some(Entry { what: What::Told(port, _), .. }) = self.entry(word) {
             // One that has gone need not hear of it.
             let _ = nacre_sys::ipc::notify(port.handle(), bits & !KERNEL_BITS);
         }
@@ -298,7 +308,7 @@ impl Outside {
     pub fn handle(&mut self, request: &mut Request<'_>) {
         let word = request.word() & NUMBER;
         let answer = match self.entry(word).map(|entry| &entry.what) {
-            None | Some(What::Told(_) | What::Outside(None, _)) => Err(Errno::EIO),
+            None | Some(What::Told(..) | What::Outside(None, _)) => Err(Errno::EIO),
             Some(What::Parent) => self.parent(request),
             Some(What::Pool(end)) => {
                 let end = *end;

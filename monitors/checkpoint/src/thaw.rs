@@ -6,7 +6,7 @@ use crate::changes;
 use crate::freeze::{frame, said, time};
 use crate::life::Life;
 use crate::origin::{reopen, source_of};
-use crate::outside::{Entry, Outside, PoolEnd, What};
+use crate::outside::{Attended, Entry, Outside, PoolEnd, What};
 use crate::pools::Pools;
 use crate::store_file::StoreFile;
 use crate::waiting::Waiter;
@@ -21,7 +21,7 @@ use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::PAGE_SIZE;
 use nacre_nest::Services;
 use nacre_nest::command::lossy;
-use nacre_proto::flags::{SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_CONTROL, SERVICE_FILES, SERVICE_MEMORY, SERVICE_NETWORK, SERVICE_NIC, SERVICE_OBJECTS, SERVICE_PROCESS};
+use nacre_proto::flags::{SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_CONTROL, SERVICE_FILES, SERVICE_MEMORY, SERVICE_NETWORK, SERVICE_NIC, SERVICE_OBJECTS, SERVICE_PROCESS, TERMINAL_WINDOW};
 use nacre_proto::{Errno, parent};
 use nacre_snapshot::check::{Places, check_facts};
 use nacre_snapshot::image::{DATA, Facts, Fault, Origin, Port, Reader};
@@ -92,6 +92,10 @@ fn thaw_with(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Faul
         count => lost.push(format!("{count} of the files that it had changed could not be written")),
     }
     let mut life = build(world, ORIGINAL, &facts, &objects, arena, &mut lost)?;
+    if !is_template {
+        world.screen.set_attributes(&facts.terminal);
+        life.outside.attend_again();
+    }
     life.outside.changes.take_over(files.handle(), &facts.changes);
     world.lives.insert(ORIGINAL, life);
     Ok(Thawed { running: facts.running, lost, objects: objects.len(), pages: facts.pages })
@@ -164,7 +168,8 @@ fn what(port: &Port, number: usize, outside: &Outside, lost: &mut Vec<String>) -
             What::Outside(got.ok(), source_of(origin))
         }
         // The port is found when the objects are there.
-        Port::Told(_) => What::Told(OwnedReference::null()?),
+        Port::Told(_) => What::Told(OwnedReference::null()?, None),
+        Port::Attends(_, of, events) => What::Told(OwnedReference::null()?, Some(Attended { of: *of, events: *events })),
         Port::Control => What::Control,
         Port::Seat(..) => What::Seat,
     })
@@ -200,8 +205,10 @@ fn service(number: u64) -> String {
 fn connect(facts: &Facts, frame: &nacre_snapshot::Frame, outside: &mut Outside) -> Result<(), String> {
     let wrong = |errno: Errno| format!("cannot make the environment: {errno}");
     for (number, port) in facts.ports.iter().enumerate() {
-        let (place, reference) = match (port, outside.entries.get(number)) {
-            (Some(Port::Told(place)), Some(Some(Entry { what: What::Told(reference), .. }))) => (place, reference.handle()),
+        let (place, reference, news) = match (port, outside.entries.get(number)) {
+            // Whoever it watched may have changed: it is told to look.
+            (Some(Port::Told(place)), Some(Some(Entry { what: What::Told(reference, _), .. }))) => (place, reference.handle(), !KERNEL_BITS),
+            (Some(Port::Attends(place, ..)), Some(Some(Entry { what: What::Told(reference, _), .. }))) => (place, reference.handle(), TERMINAL_WINDOW),
             (Some(Port::Seat(place, bits)), _) => {
                 seat(frame, outside, number as u64, *place, *bits).map_err(wrong)?;
                 continue;
@@ -212,8 +219,7 @@ fn connect(facts: &Facts, frame: &nacre_snapshot::Frame, outside: &mut Outside) 
         let arguments = [frame.address(*place), reference.0, REFERENCE_USE | REFERENCE_NOTIFY, 0, 0, 0, 0, 0];
         let _ = outside.arena.call(nacre_abi::Call::PortReference, arguments);
         if reference.get_state().is_ok_and(|state| state.target == TargetType::Port as u64) {
-            // Whoever it watched may have changed: it is told to look.
-            let _ = nacre_sys::ipc::notify(reference, !KERNEL_BITS);
+            let _ = nacre_sys::ipc::notify(reference, news);
         }
     }
     for waiting in &facts.waiting {

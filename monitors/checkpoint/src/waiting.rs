@@ -3,7 +3,7 @@
 
 use crate::input::{Answer, is_console};
 use crate::origin::{Source, join};
-use crate::outside::{NUMBER, Outside, Parts, What};
+use crate::outside::{Attended, NUMBER, Outside, Parts, What};
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::message::{MAX_BYTES, MAX_REFERENCES};
@@ -241,7 +241,9 @@ impl Outside {
                 return Err(Errno::ENODEV);
             }
             let kept = request.keep(number)?;
-            given.push(Brought { number: None, reference: self.add(What::Told(kept))? });
+            let attended = Attended { of: request.word() & NUMBER, events: request.words()[0] };
+            let attended = Some(attended).filter(|_| request.label() == terminal::attend::LABEL);
+            given.push(Brought { number: None, reference: self.add(What::Told(kept, attended))? });
         }
         Ok(given)
     }

@@ -1,9 +1,11 @@
 //! All environments that run here: the first one, and its copies. One thread serves all of them.
 
 use crate::commands::{COMMANDED, Desk};
+use crate::key::{KEYED, Key};
 use crate::life::Life;
 use crate::outside::{ENVIRONMENT_SHIFT, NUMBER, PARENT};
 use crate::rounds::Rounds;
+use crate::screen::Screen;
 use crate::store_file::StoreFile;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -64,6 +66,12 @@ pub struct World {
     pub desk: Rc<Desk>,
     /// Set if commands may wait to be taken.
     pub is_commanded: bool,
+    /// The terminal.
+    pub screen: Screen,
+    /// The key that freezes, if there is one.
+    pub key: Option<Key>,
+    /// Set if that key was typed.
+    pub is_keyed: bool,
     /// Status of the original; of the copy that ended last if the original is a template.
     pub status: u64,
     /// Threads of an original that is never started, because it is there to be copied.
@@ -88,7 +96,7 @@ impl World {
         let set = OwnedPortSet::new()?;
         let desk = Rc::new(Desk::start(set.handle()));
         let endpoint = ServerEndpoint::new(MAX_BYTES as usize)?;
-        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, status: 0, template: None, awaited: Vec::new(), rounds: None, store: None, history: History::default(), clock: Clock::find()?, endpoint, set })
+        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, screen: Screen::find(), key: None, is_keyed: false, status: 0, template: None, awaited: Vec::new(), rounds: None, store: None, history: History::default(), clock: Clock::find()?, endpoint, set })
     }
 
     /// The set of all ports.
@@ -96,11 +104,11 @@ impl World {
         self.set.handle()
     }
 
-    /// Serves until that time in nanoseconds of the parent's clock, a command, or the end of all.
-    /// Without a time, until a command or the end.
+    /// Serves until that time in nanoseconds of the parent's clock, a command, the key, or the end
+    /// of all. Without a time, until one of the others.
     pub fn serve_until(&mut self, end: Option<u64>) -> Result<(), String> {
         self.bury();
-        while !self.is_over() && !self.is_commanded {
+        while !self.is_over() && !self.is_commanded && !self.is_keyed {
             let left = end.map(|end| end.saturating_sub(self.clock.now()));
             if left == Some(0) {
                 return Ok(());
@@ -141,6 +149,7 @@ impl World {
         let lives = &mut self.lives;
         match event {
             Event::Notification { word: COMMANDED, .. } => self.is_commanded = true,
+            Event::Notification { word: KEYED, .. } => self.is_keyed = true,
             Event::Notification { word, bits } => {
                 if let Some(life) = life_of(lives, word) {
                     life.outside.notified(word & NUMBER, bits);

@@ -17,7 +17,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use nacre_abi::environment::INTERRUPTS;
 use nacre_proto::file::{read, write};
-use nacre_proto::flags::{POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, TERMINAL_WINDOW};
+use nacre_proto::flags::{POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, TERMINAL_ATTENTION, TERMINAL_WINDOW};
 use nacre_proto::Errno;
 use nacre_proto::server::{Output, refuse};
 use nacre_sys::{OwnedReference, Port, Reference, Span, Status, io};
@@ -217,15 +217,27 @@ impl Console {
             self.attendants.remove(0);
         }
         self.attendants.push(Told { events, bits: u64::MAX, port });
+        self.find_attention();
     }
 
-    /// Tells the last one who asked of events; those that he did not ask for, or that nobody hears
-    /// of, are left.
+    /// The key of those who attend in any mode is theirs while there are any.
+    fn find_attention(&mut self) {
+        let has_attention = self.attendants.iter().any(|attendant| attendant.events & TERMINAL_ATTENTION != 0);
+        if let Some(terminal) = self.input.terminal() {
+            terminal.has_attention = has_attention;
+        }
+    }
+
+    /// Tells of each event the last one who asked for it; those that nobody hears of are left.
     pub fn tell(&mut self, events: u64) -> u64 {
-        while self.attendants.pop_if(|last| last.is_gone()).is_some() {}
-        let Some(last) = self.attendants.last() else { return events };
-        let _ = nacre_sys::ipc::notify(last.port.handle(), events & last.events);
-        events & !last.events
+        self.attendants.retain(|attendant| !attendant.is_gone());
+        self.find_attention();
+        self.attendants.iter().rev().fold(events, |left, attendant| {
+            if left & attendant.events != 0 {
+                let _ = nacre_sys::ipc::notify(attendant.port.handle(), left & attendant.events);
+            }
+            left & !attendant.events
+        })
     }
 
     /// Notifies a port, once, when the events are there for somebody who reads or writes as

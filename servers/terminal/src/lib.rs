@@ -21,7 +21,7 @@ pub use attributes::{Attributes, SIZE as ATTRIBUTES_SIZE};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use attributes::{control, input, local};
-use nacre_proto::flags::{TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND};
+use nacre_proto::flags::{TERMINAL_ATTENTION, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND};
 use output::Output;
 
 /// Maximum of bytes of one line, and of bytes that wait to be read, as in Linux.
@@ -36,6 +36,8 @@ pub enum Signal {
     Quit,
     /// `^Z`.
     Suspend,
+    /// `^\`, for somebody who attends to that key in any mode.
+    Attention,
 }
 
 impl Signal {
@@ -45,10 +47,13 @@ impl Signal {
             Signal::Interrupt => TERMINAL_INTERRUPT,
             Signal::Quit => TERMINAL_QUIT,
             Signal::Suspend => TERMINAL_SUSPEND,
+            Signal::Attention => TERMINAL_ATTENTION,
         }
     }
 }
 
+/// The key of [`Signal::Attention`].
+const ATTENTION: u8 = 0x1c;
 /// Maximum of columns of a tab.
 const TAB: u32 = 8;
 
@@ -68,6 +73,8 @@ pub struct Terminal {
     /// Ends of the lines in `ready`, counted in bytes from its start (canonical mode). A line of no
     /// bytes is an end of file.
     ends: VecDeque<usize>,
+    /// Set if somebody attends to [`ATTENTION`].
+    pub has_attention: bool,
     /// The next byte is taken as it is.
     literal: bool,
     output: Output,
@@ -85,6 +92,9 @@ impl Terminal {
         if core::mem::take(&mut self.literal) {
             self.take(byte, echo);
             return None;
+        }
+        if self.has_attention && byte == ATTENTION {
+            return Some(Signal::Attention);
         }
         let byte = self.translate(byte)?;
         if self.take_flow(byte) {

@@ -63,6 +63,16 @@ fn signals_flush_what_was_typed() {
 }
 
 #[test]
+fn a_key_that_somebody_attends_to_is_read_by_nobody() {
+    let mut terminal = Terminal { has_attention: true, ..raw() };
+    assert_eq!(typed(&mut terminal, b"a\x1cb\x1c"), (Vec::new(), alloc::vec![Signal::Attention; 2]));
+    assert_eq!(terminal.read(9), b"ab");
+    let mut terminal = Terminal { has_attention: true, ..Terminal::default() };
+    assert_eq!(typed(&mut terminal, b"a\x1cb\n"), (b"ab\r\n".to_vec(), alloc::vec![Signal::Attention]));
+    assert_eq!(terminal.read(9), b"ab\n");
+}
+
+#[test]
 fn raw_mode_gives_every_byte_at_once() {
     let mut terminal = raw();
     assert_eq!(typed(&mut terminal, b"a\x03\x04"), (Vec::new(), Vec::new()));

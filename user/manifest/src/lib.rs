@@ -65,6 +65,9 @@ pub enum Value {
     Input(&'static str),
     /// File that the monitor writes and hands out to the host. `-` is no file.
     Output(&'static str),
+    /// Number of files that stay of those that the monitor writes one after the other under each
+    /// name of an output: see [`kept`].
+    Kept(&'static str),
     /// File that the monitor reads and writes, or only reads if `:ro` follows.
     Disk(&'static str),
 }
@@ -95,7 +98,7 @@ impl Value {
     pub const fn name(&self) -> Option<&'static str> {
         match self {
             Value::None => None,
-            Value::Text(name) | Value::Input(name) | Value::Output(name) | Value::Disk(name) => Some(name),
+            Value::Text(name) | Value::Input(name) | Value::Output(name) | Value::Kept(name) | Value::Disk(name) => Some(name),
         }
     }
 }
@@ -123,6 +126,15 @@ pub fn without_read_only(value: &[u8]) -> (&[u8], bool) {
         Some(path) => (path, true),
         None => (value, false),
     }
+}
+
+/// Maximum number of files that stay under one name.
+const MAX_KEPT: u64 = 1000;
+
+/// Reads the number of files that stay: the newest has the name alone, and the one before it a `.1`
+/// behind that.
+pub fn kept(value: &[u8]) -> Option<u64> {
+    core::str::from_utf8(value).ok()?.parse().ok().filter(|kept| (1..=MAX_KEPT).contains(kept))
 }
 
 /// Returns true if a word separates programs: it is made of colons alone.

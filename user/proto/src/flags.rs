@@ -186,6 +186,7 @@ table! {
     TERMINAL_SUSPEND = 4, "The key for `SIGTSTP`.";
     TERMINAL_HANGUP = 8, "The terminal has gone.";
     TERMINAL_WINDOW = 0x10, "It has another size.";
+    TERMINAL_ATTENTION = 0x20, "Ctrl-\\, in whatever mode the terminal is. While somebody attends to it, nobody reads it.";
 }
 
 table! {

@@ -17,7 +17,9 @@ crate::protocol! {
     /// Returns the number of bytes that can be read without waiting.
     5 waiting() -> (count: Number);
     /// Makes the holder of this port look after the terminal: the server notifies the port of these
-    /// keys and changes, which then have no effect of their own. A later call replaces the port.
+    /// keys and changes, which then have no effect of their own. A later call replaces the port,
+    /// or, where terminals are lent on, goes before it for its own events. `EOPNOTSUPP`: nobody can
+    /// attend to `TERMINAL_ATTENTION` here.
     6 attend(events: Flags(TERMINAL_EVENTS); references port: Kept(Port)) -> ();
     /// Drops what was typed and not read (0), what was written and not shown (1), or both (2).
     7 flush(which: Number) -> ();

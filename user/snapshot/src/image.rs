@@ -23,7 +23,7 @@ pub const MAGIC: [u8; 8] = *b"nacreimg";
 /// First bytes of a round.
 pub const ROUND_MAGIC: [u8; 8] = *b"nacrernd";
 /// Version of the format. Others are refused by name.
-pub const VERSION: u64 = 6;
+pub const VERSION: u64 = 7;
 /// Distance at which the data of an environment begins: segments without kernel objects, in which
 /// no server's answer lands. An environment's other memory is smaller.
 pub const DATA: u64 = 1 << 40;
@@ -64,6 +64,9 @@ pub enum Port {
     /// A seat at which commands wait: the port of the environment that is told of them, and the
     /// bits.
     Seat(Place, u64),
+    /// A port at which a terminal notifies a port of the environment: that port, the number of the
+    /// port for the terminal, and the events.
+    Attends(Place, u64, u64),
 }
 
 /// Way in which something outside was got, and so is got again.
@@ -143,6 +146,8 @@ pub struct Facts {
     pub frozen_at: u64,
     /// Nanoseconds of its monotonic clock when it was frozen.
     pub monotonic: u64,
+    /// The terminal's attributes, as its server gives them; none if there was no terminal.
+    pub terminal: Vec<u8>,
     /// The monitor's ports, by their numbers.
     pub ports: Vec<Option<Port>>,
     /// Pools within the outermost one, in the order of their numbers.

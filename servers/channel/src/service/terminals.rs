@@ -3,7 +3,7 @@
 use super::Service;
 use crate::hub::file_attributes::FileAttributes;
 use nacre_proto::channel::terminal_as_file;
-use nacre_proto::flags::{TCSADRAIN, TCSAFLUSH, TCSANOW, TERMINAL_HANGUP};
+use nacre_proto::flags::{TCSADRAIN, TCSAFLUSH, TCSANOW, TERMINAL_ATTENTION, TERMINAL_HANGUP};
 use nacre_proto::server::Output;
 use nacre_proto::structures::Status;
 use nacre_proto::terminal::{Server, attend, flow, flush, get_attributes, packets, set_attributes, set_window, type_byte, waiting, window};
@@ -69,6 +69,10 @@ impl Server for Service {
 
     fn attend(&mut self, request: &mut Request<'_>, events: u64, _: Reference) -> HandlerResult<attend::Output> {
         let terminal = self.hub.terminal_of(request.word())?;
+        if events & TERMINAL_ATTENTION != 0 {
+            // The one who attends already would not hear of the other keys any more.
+            return Err(Errno::EOPNOTSUPP);
+        }
         let port = request.keep(0)?;
         self.attendants.insert(terminal, (events, port));
         attend::Output::default().now()
