@@ -17,3 +17,5 @@ mod share;
 mod source;
 pub use source::Sources;
 mod terminal;
+
+pub use file::status_bytes;
