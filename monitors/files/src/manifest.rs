@@ -10,7 +10,7 @@ pub const MANIFEST: Manifest = Manifest {
     options: &[Choice::new("-m", Value::Text("SIZE"), "memory for the layer: bytes, or with K, M or G (a quarter of what is left)")],
     notes: "\
 Processes need a manager within:
-  nacre run --root-overlay / files process sh -c 'rm -r /etc; ls /etc'
+  nacre run --root-overlay / files process sh -c 'rm -r /etc; [ -e /etc ] || echo gone'
 ",
     hands_on: "All that its program asks for, as its parent gives it, but files. Devices are its parent's.",
 };
