@@ -35,6 +35,7 @@ mod stack;
 mod store;
 mod toolchain;
 mod tree;
+mod whole_file;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -107,7 +108,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
     match &cli.task {
         Task::Run(arguments) => {
             check_program(arguments.guest.command.first())?;
-            run::run(&tree, &arguments.clone().from_image())
+            run::run(&tree, &arguments.clone().from_image()?)
         }
         Task::Thaw(arguments) => run::run(&tree, &arguments.as_run()),
         Task::Receive(arguments) => receive::receive(&tree, arguments),

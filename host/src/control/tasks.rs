@@ -1,8 +1,7 @@
 //! The subcommands that ask machines which run: `ps`, `freeze`, `kill`.
 
-use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use nacre_proto::Errno;
@@ -15,6 +14,7 @@ use super::names;
 use super::arguments::{FreezeArguments, KillArguments, PsArguments};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::json::quote;
+use crate::whole_file::WholeFile;
 
 /// Time for which a machine may be silent when it is listed.
 const LIST_PATIENCE: Duration = Duration::from_secs(10);
@@ -200,25 +200,14 @@ pub fn freeze(arguments: &FreezeArguments) -> Outcome<i32> {
         return freeze_into_store(arguments);
     }
     let path = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.image", arguments.name)));
-    let partial = PathBuf::from({
-        let mut name = path.clone().into_os_string();
-        name.push(".part");
-        name
-    });
-    let result = freeze_into(arguments, &partial);
-    match result {
-        Ok(size) => {
-            fs::rename(&partial, &path).context(Class::File, || format!("cannot write {}", path.display()))?;
-            if !arguments.quiet {
-                println!("{}: {} KiB", path.display(), size >> 10);
-            }
-            Ok(0)
-        }
-        Err(failure) => {
-            let _ = fs::remove_file(&partial);
-            Err(failure)
-        }
+    let unwritten = || format!("cannot write {}", path.display());
+    let mut file = WholeFile::create(&path).context(Class::File, unwritten)?;
+    let size = freeze_into(arguments, &mut file)?;
+    file.sync().and_then(|()| file.finish()).context(Class::File, unwritten)?;
+    if !arguments.quiet {
+        println!("{}: {} KiB", path.display(), size >> 10);
     }
+    Ok(0)
 }
 
 /// Freezes an environment into the store of its machine.
@@ -238,8 +227,7 @@ fn freeze_into_store(arguments: &FreezeArguments) -> Outcome<i32> {
     }
 }
 
-fn freeze_into(arguments: &FreezeArguments, partial: &Path) -> Outcome<u64> {
-    let mut file = File::create(partial).context(Class::File, || format!("cannot write {}", partial.display()))?;
+fn freeze_into(arguments: &FreezeArguments, file: &mut WholeFile) -> Outcome<u64> {
     let target = target(&arguments.name);
     let mut size = 0;
     let (_, errno) = ask(target.machine, (COMMAND_FREEZE, target.flags | if arguments.end { COMMAND_END } else { 0 }, b""), None, |bytes| {
@@ -247,7 +235,7 @@ fn freeze_into(arguments: &FreezeArguments, partial: &Path) -> Outcome<u64> {
         file.write_all(bytes)
     })?;
     match errno {
-        Some(Errno(0)) if size > 0 => file.sync_all().context(Class::File, || format!("cannot write {}", partial.display())).map(|()| size),
+        Some(Errno(0)) if size > 0 => Ok(size),
         errno => Err(not_frozen(&arguments.name, errno)),
     }
 }

@@ -1,8 +1,9 @@
 //! The subcommand `trace-merge`.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::collections::BTreeSet;
+use std::fs::{self, File, Metadata};
 use std::io::{BufReader, BufWriter};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,6 +12,7 @@ use super::lines::Problem;
 use super::survey::{MAX_LAYERS, MAX_TRACKS};
 use super::write::{Written, merge};
 use crate::failure::{Class, Context, Failure, Outcome};
+use crate::whole_file::WholeFile;
 
 /// Arguments of `trace-merge`.
 #[derive(Args, Debug)]
@@ -26,41 +28,15 @@ pub struct TraceMergeArguments {
     pub quiet: bool,
 }
 
-/// Output that takes its place when it is whole.
-struct Partial<'a> {
-    path: PathBuf,
-    place: &'a Path,
-}
-
-impl<'a> Partial<'a> {
-    fn create(place: &'a Path) -> Outcome<(Partial<'a>, File)> {
-        let mut name = OsString::from(place);
-        name.push(".part");
-        let path = PathBuf::from(name);
-        let file = File::create(&path).context(Class::File, || format!("cannot write {}", path.display()))?;
-        Ok((Partial { path, place }, file))
-    }
-
-    fn finish(self) -> Outcome<()> {
-        fs::rename(&self.path, self.place).context(Class::File, || format!("cannot write {}", self.place.display()))
-    }
-}
-
-impl Drop for Partial<'_> {
-    fn drop(&mut self) {
-        // One that was renamed is not there any more, and one that stays is in nobody's way.
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
 /// Merges traces into one file.
 pub fn merge_traces(arguments: &TraceMergeArguments) -> Outcome<i32> {
     let TraceMergeArguments { output, inputs, quiet } = arguments;
-    check_inputs(inputs)?;
-    let (partial, file) = Partial::create(output)?;
+    check_names(inputs, output)?;
+    let unwritten = || format!("cannot write {}", output.display());
+    let mut file = WholeFile::create(output).context(Class::File, unwritten)?;
     let open = |number: usize| File::open(&inputs[number]).map(|file| BufReader::with_capacity(1 << 16, file));
-    let written = merge(inputs.len(), open, BufWriter::with_capacity(1 << 16, file)).map_err(|(number, problem)| refusal(&inputs[number], inputs, output, &problem))?;
-    partial.finish()?;
+    let written = merge(inputs.len(), open, BufWriter::with_capacity(1 << 16, &mut file)).map_err(|(number, problem)| refusal(&inputs[number], inputs, output, &problem))?;
+    file.finish().context(Class::File, unwritten)?;
     for number in &written.cut {
         eprintln!("nacre: {} was cut off: what its tracer wrote last is missing; let the program end by itself to have all", inputs[*number].display());
     }
@@ -76,16 +52,22 @@ pub fn merge_traces(arguments: &TraceMergeArguments) -> Outcome<i32> {
     Ok(0)
 }
 
-/// Each file is read twice, so it has to be one, and one alone.
-fn check_inputs(inputs: &[PathBuf]) -> Outcome<()> {
-    for (number, input) in inputs.iter().enumerate() {
+/// Each file is read twice, so it has to be one, and one alone, and none that is written.
+fn check_names(inputs: &[PathBuf], output: &Path) -> Outcome<()> {
+    let number_of = |found: Metadata| (found.dev(), found.ino());
+    let written = fs::metadata(output).ok().map(number_of);
+    let mut known = BTreeSet::new();
+    for input in inputs {
         let shown = input.display();
         let found = fs::metadata(input).context(Class::File, || format!("cannot read {shown}"))?;
         if !found.is_file() {
             return Err(Failure::new(Class::File, format!("{shown} is no file")).remedy("name files that trace -o FILE.json wrote"));
         }
-        let real = fs::canonicalize(input).ok();
-        if inputs[..number].iter().any(|other| fs::canonicalize(other).ok() == real) {
+        let number = number_of(found);
+        if written == Some(number) {
+            return Err(Failure::new(Class::Usage, format!("{shown} is the file to write, too")).remedy("name another file with -o"));
+        }
+        if !known.insert(number) {
             return Err(Failure::new(Class::Usage, format!("{shown} is named twice")));
         }
     }
@@ -118,5 +100,24 @@ fn refusal(path: &Path, inputs: &[PathBuf], output: &Path, problem: &Problem) ->
         Problem::TooManyTracers => failure(format!("there are over {MAX_LAYERS} tracers up to {shown}"), "merge fewer files"),
         Problem::OtherClock(other) => failure(format!("{shown} has another clock than {}", inputs[*other].display()), "merge traces of one run: each start of a machine begins a clock, and so does each `checkpoint`"),
         Problem::Changed => failure(format!("{shown} has changed while it was read"), "merge when all tracers have ended"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Folder;
+
+    #[test]
+    fn a_file_is_read_once_and_is_not_the_one_that_is_written() {
+        let folder = Folder::new("merge").unwrap();
+        let [input, link, output] = ["a", "b", "c"].map(|name| folder.path().join(name));
+        fs::write(&input, "trace").unwrap();
+        fs::hard_link(&input, &link).unwrap();
+        let refused = |inputs: &[&PathBuf], output: &Path| check_names(&inputs.iter().map(|path| path.to_path_buf()).collect::<Vec<_>>(), output).map_err(|failure| failure.to_string());
+        assert_eq!(refused(&[&input], &output), Ok(()));
+        assert!(refused(&[&input, &link], &output).unwrap_err().contains("is named twice"));
+        assert!(refused(&[&input], &link).unwrap_err().contains("is the file to write, too"));
+        assert!(refused(&[&folder.path().to_path_buf()], &output).unwrap_err().contains("is no file"));
     }
 }

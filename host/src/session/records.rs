@@ -7,12 +7,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::absolute::absolute;
+use crate::whole_file::WholeFile;
 
 const START: &[u8] = b"\x1b]nacre;";
 const END: u8 = 7;
@@ -37,7 +37,7 @@ enum State {
     /// Collected: perhaps a record.
     Record(Vec<u8>),
     /// Written to a file, so many bytes more; thrown away if the file is not allowed.
-    File(Option<Output>, u64),
+    File(Option<WholeFile>, u64),
     /// Brought to who waits for the answer to the command with this number.
     Answer(u64, u64),
 }
@@ -57,65 +57,6 @@ impl Answers for () {
     fn begin_part(&self, _: u64, _: u64) {}
     fn write(&self, _: u64, _: &[u8]) {}
     fn done(&self, _: u64, _: u64) {}
-}
-
-/// File that the guest hands out. It takes the place of the file before when it is whole: until
-/// then, and if it is cut off, that one stays as it was.
-struct Output {
-    file: File,
-    place: PathBuf,
-    /// Path that is written to; `None` if the file is written in its place, and when it is whole.
-    partial: Option<PathBuf>,
-    /// Number of files that stay: each gets the name of the one before it.
-    kept: u64,
-}
-
-impl Output {
-    fn create(place: &Path, kept: u64) -> io::Result<Output> {
-        let before = fs::metadata(place).ok();
-        let place = fs::canonicalize(place).unwrap_or_else(|_| place.to_path_buf());
-        let partial = PathBuf::from(OsStr::from_bytes(&[place.as_os_str().as_bytes(), b".part"].concat()));
-        // A terminal or a pipe has no other file beside it.
-        let beside = if before.as_ref().is_none_or(|before| before.is_file()) { File::create(&partial).ok() } else { None };
-        match beside {
-            Some(file) => {
-                let output = Output { file, place, partial: Some(partial), kept };
-                before.map_or(Ok(()), |before| output.file.set_permissions(before.permissions()))?;
-                Ok(output)
-            }
-            None => Ok(Output { file: File::create(&place)?, place, partial: None, kept: 1 }),
-        }
-    }
-
-    /// Puts the whole file in its place, and each of those before it one further.
-    fn finish(mut self) -> io::Result<()> {
-        let Some(partial) = self.partial.take() else { return Ok(()) };
-        for age in (1..self.kept).rev() {
-            match fs::rename(self.older(age - 1), self.older(age)) {
-                // There are not so many yet.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                moved => moved?,
-            }
-        }
-        fs::rename(partial, &self.place)
-    }
-
-    /// Place of the file that is so many files older than the newest.
-    fn older(&self, age: u64) -> PathBuf {
-        match age {
-            0 => self.place.clone(),
-            _ => PathBuf::from(OsStr::from_bytes(&[self.place.as_os_str().as_bytes(), format!(".{age}").as_bytes()].concat())),
-        }
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Some(partial) = &self.partial {
-            // One that stays is in nobody's way.
-            let _ = fs::remove_file(partial);
-        }
-    }
 }
 
 /// The state machine.
@@ -222,7 +163,7 @@ impl<A: Answers> Splitter<A> {
     fn start_file(&mut self, name: PathBuf, size: u64) {
         let path = absolute(&self.directory, &name);
         let file = if let Some(place) = self.outputs.get(&path) {
-            Output::create(place, self.kept.get(place).copied().unwrap_or(1)).map_err(|error| format!("cannot write {}: {error}", place.display()))
+            WholeFile::create(place).map(|file| file.keeping(self.kept.get(place).copied().unwrap_or(1))).map_err(|error| format!("cannot write {}: {error}", place.display()))
         } else {
             let name = name.to_string_lossy();
             Err(format!("the guest handed out a file {name:?} that the command line does not name; it was not written"))
@@ -237,13 +178,13 @@ impl<A: Answers> Splitter<A> {
     }
 
     /// Goes on with a file of which `left` bytes are to come.
-    fn go_on_with(&mut self, file: Option<Output>, left: u64) {
+    fn go_on_with(&mut self, file: Option<WholeFile>, left: u64) {
         if left > 0 {
             self.state = State::File(file, left);
             return;
         }
         self.state = State::Text;
-        if let Some(Err(error)) = file.map(Output::finish) {
+        if let Some(Err(error)) = file.map(WholeFile::finish) {
             self.refuse(&error);
         }
     }
@@ -260,9 +201,9 @@ impl<A: Answers> Splitter<A> {
         &bytes[count..]
     }
 
-    fn write_part<'a>(&mut self, mut file: Option<Output>, left: u64, bytes: &'a [u8]) -> &'a [u8] {
+    fn write_part<'a>(&mut self, mut file: Option<WholeFile>, left: u64, bytes: &'a [u8]) -> &'a [u8] {
         let count = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        let failure = file.as_mut().and_then(|output| output.file.write_all(&bytes[..count]).err());
+        let failure = file.as_mut().and_then(|output| output.write_all(&bytes[..count]).err());
         if let Some(error) = failure {
             self.refuse(&error);
             file = None;
