@@ -13,7 +13,7 @@ use crate::boot::disks::{Disk, DiskArguments};
 use crate::boot::volumes::{Volume, VolumeArguments};
 use crate::control::arguments::{DiffArguments, EXEC_EXAMPLES, ExecArguments, ForkArguments, FreezeArguments, ImageInfoArguments, KillArguments, LogsArguments, MOVE_EXAMPLES, MoveArguments, PsArguments, StatsArguments, THAW_EXAMPLES, TraceArguments};
 use crate::debian::DebianArguments;
-use crate::failure::STATUSES;
+use crate::failure::{Class, Failure, Outcome, STATUSES};
 use crate::fuzz::arguments::FuzzArguments;
 use crate::lint::arguments::LintArguments;
 use crate::network::{Network, NetworkArguments};
@@ -333,16 +333,19 @@ pub struct RunArguments {
 
 impl RunArguments {
     /// The run of `checkpoint` that this is, if it starts from an image.
-    pub fn from_image(mut self) -> RunArguments {
+    pub fn from_image(mut self) -> Outcome<RunArguments> {
         if let Some(image) = self.warm.take() {
             let texts = std::mem::take(&mut self.guest.command);
             let (store, image) = store::in_guest(&image);
+            if store.is_some() && self.store.is_some() {
+                return Err(Failure::new(Class::Usage, "a machine has one store, and the image lies in one").remedy("leave --store out"));
+            }
             self.store = self.store.take().or(store);
             self.guest.command = ["checkpoint".into(), "--thaw".into(), image].to_vec();
             self.guest.command.extend(texts.into_iter().flat_map(|text| ["--warm".into(), text]));
             self.guest.bare = true;
         }
-        self
+        Ok(self)
     }
 }
 

@@ -23,6 +23,8 @@ impl Named {
     /// A file that is a store in which images lie; `None`: it is another one.
     pub fn with_images(path: &Path) -> Option<Named> {
         let mut magic = [0; MAGIC.len()];
+        // To open a named pipe would wait for somebody who writes to it.
+        path.is_file().then_some(())?;
         File::open(path).and_then(|mut file| file.read_exact(&mut magic)).ok()?;
         (magic == MAGIC).then(|| Named { path: path.to_path_buf(), size: None })
     }

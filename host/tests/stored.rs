@@ -85,6 +85,28 @@ fn commands_start_from_a_store_with_a_warmed_program() {
 }
 
 #[test]
+fn a_thawed_environment_is_frozen_again_when_its_copies_have_ended() {
+    let (folder, name) = (Folder::new("copies"), named("copied"));
+    let store = folder.file("store");
+    let script = "x=$(head -c 20000 /dev/urandom | od -An -x); h=$(echo \"$x\" | md5sum); echo up; read line; sleep 1000; [ \"$(echo \"$x\" | md5sum)\" = \"$h\" ] && echo same | cat";
+    let frozen = freeze(&name, &format!("{store}:128M"), script);
+    assert_eq!(frozen.0, 0, "{}", frozen.2);
+    let mut child = nacre(&["thaw", "--name", &name, &store]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while output(&["fork", &name]).0 != 0 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    let freezes = || output(&["freeze", &name, "--store"]).0 == 0;
+    // The copy shows the image of which it was made, and so does the original.
+    let before = [freezes(), freezes()];
+    let ended = output(&["kill", &format!("{name}.1"), "--now"]).0;
+    let after = [freezes(), freezes(), freezes()];
+    assert_eq!(output(&["kill", &name, "--now"]).0, 0);
+    child.wait().unwrap();
+    assert_eq!((before, ended, after), ([true, false], 0, [true; 3]));
+}
+
+#[test]
 fn what_cannot_be_is_said_in_a_sentence() {
     let (folder, name) = (Folder::new("refused"), named("refused"));
     let store = folder.file("store");
@@ -96,6 +118,10 @@ fn what_cannot_be_is_said_in_a_sentence() {
     let (_, _, errors) = output(&["run", "--store", &store, "checkpoint", "-m", "32M", "--after", "1", "-o", "/dev/store", "process", "sleep", "2"]);
     assert!(errors.contains("/dev/store: there is something else in the store: take a new file"), "{errors}");
     assert!(std::fs::read(&store).unwrap().starts_with(b"notes of somebody\0"));
+    let mut image = std::fs::File::create(folder.file("image")).unwrap();
+    image.write_all(b"nacrestr").unwrap();
+    let (status, _, errors) = output(&["run", "--store", &store, "--warm", &folder.file("image"), "echo"]);
+    assert!(status != 0 && errors.contains("a machine has one store, and the image lies in one"), "{errors}");
     let (status, _, errors) = output(&["run", "--store", &folder.file("new:8M"), "checkpoint", "--thaw", "/dev/store"]);
     assert!(status != 0 && errors.contains("cannot thaw /dev/store: it is no image of an environment"), "{errors}");
 }

@@ -49,7 +49,12 @@ pub fn write(world: &mut World, holder: Option<u64>) -> Result<Figures, String> 
         world.store = Some(opened.map_err(|fault| fault.to_string())?);
     }
     let file = world.store.clone().ok_or("cannot be opened")?;
-    let number = file.newest().map_or(0, |newest| 1 - newest.half);
+    let newest = file.newest();
+    if let (Some(made), Some(life)) = (world.made.filter(|made| newest == Ok(*made)), world.lives.get_mut(&ORIGINAL)) {
+        // Copies that showed the image before it may have ended since.
+        life.outside.arena.data.point_to(made);
+    }
+    let number = newest.map_or(0, |newest| 1 - newest.half);
     if world.lives.values().any(|life| life.outside.arena.data.shows_half(number)) {
         return Err(String::from("copies still show the older image in it: end them first, or write to another file"));
     }
@@ -57,6 +62,7 @@ pub fn write(world: &mut World, holder: Option<u64>) -> Result<Figures, String> 
     let figures = freeze(world, ORIGINAL, holder, None, &mut half)?;
     if let (Some(stored), Some(life)) = (half.stored, world.lives.get_mut(&ORIGINAL)) {
         life.outside.arena.data.point_to(stored);
+        world.made = Some(stored);
     }
     Ok(figures)
 }

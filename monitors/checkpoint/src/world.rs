@@ -17,6 +17,7 @@ use nacre_abi::{Code, fault};
 use nacre_control::record::{Figures, figures};
 use nacre_nest::clock::Clock;
 use nacre_proto::{Errno, Event, ServerEndpoint};
+use nacre_snapshot::store::Stored;
 use nacre_sys::{OwnedPortSet, Status};
 
 /// Number of the environment that was there before its copies.
@@ -82,6 +83,8 @@ pub struct World {
     pub rounds: Option<Rounds>,
     /// The store, if an image lies there.
     pub store: Option<Rc<StoreFile>>,
+    /// The image of the original that was written there last.
+    pub made: Option<Stored>,
     /// Freezes and forks so far.
     pub history: History,
     /// The parent's clock.
@@ -96,7 +99,7 @@ impl World {
         let set = OwnedPortSet::new()?;
         let desk = Rc::new(Desk::start(set.handle()));
         let endpoint = ServerEndpoint::new(MAX_BYTES as usize)?;
-        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, screen: Screen::find(), key: None, is_keyed: false, status: 0, template: None, awaited: Vec::new(), rounds: None, store: None, history: History::default(), clock: Clock::find()?, endpoint, set })
+        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, screen: Screen::find(), key: None, is_keyed: false, status: 0, template: None, awaited: Vec::new(), rounds: None, store: None, made: None, history: History::default(), clock: Clock::find()?, endpoint, set })
     }
 
     /// The set of all ports.
