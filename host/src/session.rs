@@ -16,7 +16,9 @@ pub mod terminal;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -27,6 +29,7 @@ use crate::control::desk::Desk;
 use crate::failure::{Class, Context, Failure, Outcome};
 pub use event::Event;
 use machine::{Machine, Started};
+use signal_hook::consts::SIGBUS;
 use names::Names;
 use records::Splitter;
 
@@ -152,7 +155,7 @@ impl Session {
                 return Ok(Ending::Outside(status));
             }
         }
-        let code = self.started.wait()?;
+        let ended = self.started.wait()?;
         self.started.close_ports();
         while self.open_ports > 0 {
             let event = self.next_event()?;
@@ -161,7 +164,7 @@ impl Session {
             }
         }
         self.finish_ports()?;
-        self.verdict(code).map(Ending::Program)
+        self.verdict(ended).map(Ending::Program)
     }
 
     /// Waits until all that came over root's ports is written. QEMU has ended.
@@ -244,8 +247,8 @@ impl Session {
         let _ = self.control.write_all(line.as_bytes());
     }
 
-    fn verdict(&self, code: Option<i32>) -> Outcome<i32> {
-        match (code, self.status) {
+    fn verdict(&self, ended: ExitStatus) -> Outcome<i32> {
+        match (ended.code(), self.status) {
             (Some(machine::CODE_ENDED), Some(status)) => Ok(status),
             (Some(machine::CODE_PANIC), _) => {
                 Err(Failure::new(Class::Guest, "the kernel panicked").remedy("its last words are above"))
@@ -254,6 +257,9 @@ impl Session {
                 Err(Failure::new(Class::Guest, "the guest ended without saying a status"))
             }
             (Some(1), None) => Err(Failure::new(Class::Machine, "QEMU did not start the machine").remedy("its message is above")),
+            (None, _) if ended.signal() == Some(SIGBUS) => {
+                Err(Failure::new(Class::Machine, "the machine ended, since this machine has no room for a page of its memory").remedy("a store needs room on its disk as it is filled"))
+            }
             (code, _) => {
                 let how = code.map_or("was killed".to_string(), |code| format!("ended with {code}"));
                 Err(Failure::new(Class::Guest, format!("the machine ended by itself (QEMU {how})"))

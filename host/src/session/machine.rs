@@ -5,7 +5,7 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
 use crate::boot::{disks, volumes};
@@ -266,10 +266,9 @@ impl Started {
         let _ = self.child.wait();
     }
 
-    /// Waits for QEMU's end; its status, or nothing if a signal killed it.
-    pub fn wait(&mut self) -> Outcome<Option<i32>> {
-        let status = self.child.wait().context(Class::Internal, || format!("cannot wait for {QEMU}"))?;
-        Ok(status.code())
+    /// Waits for QEMU's end; its status.
+    pub fn wait(&mut self) -> Outcome<ExitStatus> {
+        self.child.wait().context(Class::Internal, || format!("cannot wait for {QEMU}"))
     }
 }
 
