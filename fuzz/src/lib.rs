@@ -6,6 +6,9 @@
 #[path = "../../host/src/absolute.rs"]
 #[allow(dead_code)]
 mod absolute;
+#[path = "../../host/src/whole_file.rs"]
+#[allow(dead_code, reason = "the target writes no file on a disk")]
+mod whole_file;
 pub mod bytes;
 pub mod corpus;
 pub mod mutate;

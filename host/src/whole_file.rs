@@ -104,13 +104,13 @@ impl Drop for WholeFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Folder;
     use std::os::unix::fs::{FileTypeExt, symlink};
 
     #[test]
     fn a_file_takes_its_place_when_it_is_whole() {
-        let folder = Folder::new("whole").unwrap();
-        let (place, link) = (folder.path().join("a"), folder.path().join("b"));
+        let folder = std::env::temp_dir().join(format!("nacre-whole-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let (place, link) = (folder.join("a"), folder.join("b"));
         fs::write(&place, "before").unwrap();
         symlink("a", &link).unwrap();
         let mut cut = WholeFile::create(&link).unwrap();
@@ -121,7 +121,8 @@ mod tests {
         whole.write_all(b"whole").unwrap();
         whole.sync().and_then(|()| whole.finish()).unwrap();
         assert_eq!((fs::read(&place).unwrap(), fs::read_link(&link).unwrap()), (b"whole".to_vec(), PathBuf::from("a")));
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
