@@ -36,6 +36,8 @@ mod store;
 mod toolchain;
 mod tree;
 mod whole_file;
+#[cfg(test)]
+mod whole_file_tests;
 
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -100,35 +100,3 @@ impl Drop for WholeFile {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::{FileTypeExt, symlink};
-
-    #[test]
-    fn a_file_takes_its_place_when_it_is_whole() {
-        let folder = std::env::temp_dir().join(format!("nacre-whole-{}", std::process::id()));
-        fs::create_dir(&folder).unwrap();
-        let (place, link) = (folder.join("a"), folder.join("b"));
-        fs::write(&place, "before").unwrap();
-        symlink("a", &link).unwrap();
-        let mut cut = WholeFile::create(&link).unwrap();
-        cut.write_all(b"cut").unwrap();
-        assert_eq!(fs::read(&place).unwrap(), b"before");
-        drop(cut);
-        let mut whole = WholeFile::create(&link).unwrap();
-        whole.write_all(b"whole").unwrap();
-        whole.sync().and_then(|()| whole.finish()).unwrap();
-        assert_eq!((fs::read(&place).unwrap(), fs::read_link(&link).unwrap()), (b"whole".to_vec(), PathBuf::from("a")));
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
-        fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[test]
-    fn a_device_stays_one() {
-        let mut whole = WholeFile::create(Path::new("/dev/null")).unwrap();
-        whole.write_all(b"bytes").and_then(|()| whole.sync()).and_then(|()| whole.finish()).unwrap();
-        assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
-    }
-}
