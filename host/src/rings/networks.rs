@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 const SIZE: usize = 700_000;
 
 /// Monitors between the network and the program that fetches.
-const STACKS: [(&str, u32); 8] = [
+const STACKS: [(&str, u32); 9] = [
     ("process", 1),
     ("process", 2),
     ("process process", 1),
@@ -33,6 +33,7 @@ const STACKS: [(&str, u32); 8] = [
     ("pager -m 8M process", 1),
     ("share-cpu process", 2),
     ("network process process", 1),
+    ("checkpoint network process", 1),
 ];
 
 /// Monitors between the network and programs that ask machines for echoes, with the case's name.

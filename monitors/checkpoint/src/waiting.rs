@@ -10,7 +10,7 @@ use nacre_abi::message::{MAX_BYTES, MAX_REFERENCES};
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_proto::flags::{CLOCK_MONOTONIC, KEEP_FLAGS, LOCK_WAIT, O_CREAT, O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY, POLLERR, POLLHUP, POLLIN, POLLOUT, SERVICE_CLOCK};
-use nacre_proto::{Errno, Request, clock, directory, file, terminal};
+use nacre_proto::{Errno, Request, clock, directory, file, nic, terminal};
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{FOREVER, OwnedPort, OwnedReference, Reference, Span};
 
@@ -236,7 +236,7 @@ impl Outside {
                 given.push(Brought { number: Some(number), reference: OwnedReference::copy_of(original, REFERENCE_USE)? });
                 continue;
             }
-            let is_told = matches!(request.label(), file::watch::LABEL | terminal::attend::LABEL);
+            let is_told = matches!(request.label(), file::watch::LABEL | terminal::attend::LABEL | nic::watch::LABEL);
             if !is_told || reference.get_state()?.rights & REFERENCE_NOTIFY == 0 {
                 return Err(Errno::ENODEV);
             }
