@@ -38,7 +38,7 @@ struct Case {
 /// Records a program, and runs it by the recording.
 const REPLAY: &str = "debug -q --record r /program; debug --replay r";
 
-const CASES: [Case; 34] = [
+const CASES: [Case; 35] = [
     Case { sentence: "breakpoints, steps and the end of a program that is alone", under: &["debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "a process in a world", under: &["process", "debug"], program: "one", script: "one", has_symbols: true, cpus: &[1, 2] },
     Case { sentence: "symbols come from the guest", under: &["process", "debug"], program: "one", script: "one", has_symbols: false, cpus: &[1, 2] },
@@ -57,6 +57,7 @@ const CASES: [Case; 34] = [
     Case { sentence: "signals below a pager", under: &["pager", "-m", "4M", "process", "debug"], program: "signals", script: "signals", has_symbols: true, cpus: &[1] },
     Case { sentence: "signals below a guard", under: &["guard", "--allow", "*", "process", "debug"], program: "signals", script: "signals", has_symbols: true, cpus: &[1] },
     Case { sentence: "a tracer, and the program that it runs beside itself", under: &["process", "debug", "trace", "-q", "/program"], program: "one", script: "inner", has_symbols: false, cpus: &[1, 2] },
+    Case { sentence: "a program whose library asks its monitor for a directory before it begins", under: &["process", "sh", "-c", "cd /bin; exec debug trace -q /program"], program: "one", script: "inner", has_symbols: false, cpus: &[1, 2] },
     Case { sentence: "a debugger without a line, and the program below it", under: &["process", "debug", "debug", "/program"], program: "one", script: "outer", has_symbols: false, cpus: &[1, 2] },
     Case { sentence: "signals of a terminal and of another process", under: &["process", "debug"], program: "typed", script: "typed", has_symbols: true, cpus: &[1] },
     Case { sentence: "a condition does not hold, and gdb shows where", under: &["process", "debug"], program: "assert", script: "assert", has_symbols: true, cpus: &[1] },

@@ -171,10 +171,15 @@ impl Debugger {
         if inferior.first_stop.is_none() && !inferior.is_leaving {
             return Ok(Some(inferior).filter(|_| is_taped));
         }
+        let stopped: Vec<u32> = maker.threads.iter().filter(|entry| entry.is_ours).map(|entry| entry.number).collect();
         maker.hold(copier);
         maker.threads.stop(&maker.view);
         maker.threads.number((&maker.view, copier));
         let thread = maker.maker(copier).ok_or(Errno::ESRCH)?;
+        if beginning.flags & BEGIN_PROGRAM != 0 {
+            // A monitor answers the program's library, which asks before the first instruction.
+            maker.threads.iter_mut().filter(|entry| entry.is_ours && !stopped.contains(&entry.number)).for_each(|entry| entry.start());
+        }
         inferior.arrival = Arrival::Fork(ThreadId { process: maker.number, thread });
         Ok(Some(inferior))
     }
