@@ -125,9 +125,22 @@ fn changed(facts: &Facts) -> Vec<(String, &'static str, usize)> {
     facts.changes.iter().map(|change| (plain(&change.path), if change.mode == 0 { "removed" } else { "written" }, change.contents.len())).collect()
 }
 
+/// Returns the date and the time of day, by seconds since 1970.
+fn date(seconds: u64) -> String {
+    // Years begin with March here, so that a leap day is their last: 146,097 days have 400 years.
+    let (days, rest) = (seconds / 86_400 + 719_468, seconds % 86_400);
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", era * 400 + year + next, rest / 3_600, rest / 60 % 60, rest % 60)
+}
+
 fn to_text(facts: &Facts) -> String {
     let mut text = format!("command    {}\n", words(facts).join(" "));
-    text += &format!("frozen at  {} seconds since 1970, {:.3} s after its start\n", facts.frozen_at, facts.monotonic as f64 / 1e9);
+    text += &format!("frozen at  {} UTC, {:.3} s after its start\n", date(facts.frozen_at), facts.monotonic as f64 / 1e9);
     text += &format!("memory     {} KiB used of {} KiB; {} pages in the image\n", facts.size >> 10, facts.limit >> 10, facts.pages);
     let kinds: Vec<String> = counts(facts).iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     text += &format!("objects    {}: {}\n", facts.objects.len(), kinds.join(", "));
@@ -179,6 +192,14 @@ mod tests {
         let text = to_text(&facts);
         assert!(text.contains("command    sh? -c\n") && text.contains("needs      /etc/x\n") && text.contains("written    /tmp/y (2 bytes)\n"), "{text}");
         assert!(to_json(&facts).contains("\"needs\":[\"/etc/x\"]"));
+    }
+
+    #[test]
+    fn seconds_are_told_as_a_date() {
+        let told = [(0, "1970-01-01 00:00:00"), (951_782_399, "2000-02-28 23:59:59"), (951_782_400, "2000-02-29 00:00:00"), (1_709_251_199, "2024-02-29 23:59:59"), (1_798_761_600, "2027-01-01 00:00:00"), (4_107_542_400, "2100-03-01 00:00:00")];
+        for (seconds, shown) in told {
+            assert_eq!(date(seconds), shown);
+        }
     }
 
     #[test]

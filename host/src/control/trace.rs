@@ -18,6 +18,10 @@ use crate::failure::{Class, Context, Failure, Outcome};
 
 /// Shows messages of a machine, until the machine ends.
 pub fn trace(arguments: &TraceArguments) -> Outcome<i32> {
+    if arguments.output.as_ref().is_some_and(|path| path.extension().is_some_and(|end| end == "json")) {
+        let failure = Failure::new(Class::Usage, "what `nacre trace` writes are lines, and no events in JSON".to_string());
+        return Err(failure.remedy("name the file otherwise, or let the tracer run around the program: nacre run trace -o FILE.json PROGRAM"));
+    }
     let mut output: Box<dyn Write + Send> = match &arguments.output {
         Some(path) => Box::new(File::create(path).context(Class::File, || format!("cannot write {}", path.display()))?),
         None => Box::new(io::stdout()),

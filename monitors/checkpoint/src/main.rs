@@ -200,6 +200,9 @@ fn serve(world: &mut World, options: &Options<'_>, images: Option<&Images>) -> R
     loop {
         world.serve_until(next)?;
         if world.is_over() {
+            if options.ends && options.output.is_some() {
+                complain(NAME, "the program has ended before it was frozen: no image of it was written");
+            }
             return Ok(world.status);
         }
         if core::mem::take(&mut world.is_commanded) {

@@ -7,6 +7,7 @@ use crate::world::{ORIGINAL, World};
 use alloc::format;
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
+use nacre_proto::Errno;
 use nacre_snapshot::image::{Fault, Hash};
 use nacre_snapshot::store::{Stored, Writing};
 
@@ -45,7 +46,10 @@ impl Output for Half {
 /// this one is whole.
 pub fn write(world: &mut World, holder: Option<u64>) -> Result<Figures, String> {
     if world.store.is_none() {
-        let opened = StoreFile::open(true).map_err(|errno| format!("cannot be opened: {errno}"))?;
+        let opened = StoreFile::open(true).map_err(|errno| match errno {
+            Errno::ENOENT => String::from("the machine has no store: `nacre run --store FILE:SIZE` gives it one"),
+            errno => format!("cannot be opened: {errno}"),
+        })?;
         world.store = Some(opened.map_err(|fault| fault.to_string())?);
     }
     let file = world.store.clone().ok_or("cannot be opened")?;

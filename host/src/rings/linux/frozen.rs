@@ -27,6 +27,8 @@ use crate::tree::Tree;
 const UNDISTURBED: [&str; 3] = ["checkpoint", "-m", "64M"];
 /// Monitor that freezes a run.
 const FREEZING: [&str; 8] = ["checkpoint", "-m", "64M", "--after", "{}", "--end", "-o", "/tmp/{run}.image"];
+/// Line in which the monitor tells that a program has ended before its moment.
+const ENDED: &str = "checkpoint: the program has ended before it was frozen: no image of it was written\n";
 /// Monitors that are frozen in pairs, with their options.
 const PAIRED: [&[&str]; 8] = [
     &["process"],
@@ -189,7 +191,7 @@ impl FrozenRing<'_> {
             (None, _) => Some("undisturbed, it did not come to its end".to_string()),
             (_, None) => Some("it was not frozen, and did not come to its end".to_string()),
             (Some(whole), Some(first)) => match thawed.map(|thawed| thawed.find(&test.name, *kind)) {
-                None => difference(whole, first),
+                None => difference(whole, &ProgramResult { how: first.how.clone(), said: first.said.replace(ENDED, "") }),
                 Some(None) => Some("it was thawed, and did not come to its end".to_string()),
                 Some(Some(second)) => difference(whole, &ProgramResult { how: second.how.clone(), said: first.said.clone() + &second.said }),
             },
