@@ -137,7 +137,7 @@ pub struct ExecArguments {
 /// Arguments of `logs`.
 #[derive(Args, Debug)]
 pub struct LogsArguments {
-    /// The machine
+    /// The machine, or a copy in it: NAME.1
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Go on with what comes, until the machine ends

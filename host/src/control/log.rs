@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use super::arguments::LogsArguments;
 use super::client::ask;
-use crate::failure::Outcome;
+use super::fork::{Target, target};
+use crate::failure::{Class, Failure, Outcome};
+use nacre_proto::Errno;
+use nacre_proto::flags::COMMAND_LOGS;
 
 /// Command that asks for the last output; the guest never sees it.
 pub const LOGS: u64 = u64::MAX;
@@ -121,9 +124,28 @@ impl<W: Write> Write for Tee<W> {
 /// Shows the last output of a machine's program.
 pub fn logs(arguments: &LogsArguments) -> Outcome<i32> {
     let mut output = io::stdout();
+    let target = target(&arguments.name);
+    if target.copy().is_some() {
+        return logs_of_copy(arguments, &target);
+    }
     let flags = if arguments.follow { FOLLOWS } else { 0 };
     ask(&arguments.name, (LOGS, flags, b""), None, |bytes| output.write_all(bytes).and_then(|()| output.flush()))?;
     Ok(0)
+}
+
+/// Shows the last output of a copy.
+fn logs_of_copy(arguments: &LogsArguments, target: &Target<'_>) -> Outcome<i32> {
+    if arguments.follow {
+        return Err(Failure::new(Class::Usage, "a copy cannot be followed").remedy(format!("leave --follow out, or follow all of {}", target.machine)));
+    }
+    let mut output = io::stdout();
+    let (_, errno) = ask(target.machine, (COMMAND_LOGS, target.flags, b""), None, |bytes| output.write_all(bytes).and_then(|()| output.flush()))?;
+    match errno {
+        Some(Errno(0)) => Ok(0),
+        Some(Errno::ESRCH | Errno::ENOSYS) => Err(Failure::new(Class::Usage, format!("there is no copy {}, or it ended long ago", arguments.name)).remedy("`nacre ps` lists those that run")),
+        Some(errno) => Err(Failure::new(Class::Guest, format!("the output could not be told ({errno})"))),
+        None => Err(Failure::new(Class::Guest, "the machine ended before it had told all")),
+    }
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ impl Desk {
     }
 
     /// Sends bytes as a part of an answer, all or none.
-    fn answer_whole(&self, number: u64, bytes: &[u8]) -> Result<(), Errno> {
+    pub fn answer_whole(&self, number: u64, bytes: &[u8]) -> Result<(), Errno> {
         self.attendance.as_ref().ok_or(Errno::ESRCH)?.answer_whole(number, bytes)
     }
 }

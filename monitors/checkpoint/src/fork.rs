@@ -109,6 +109,7 @@ fn copy(world: &mut World, of: u64, facts: &Facts, pages: &Pages, input: Option<
     let mut life = build(world, place, facts, &facts.objects, arena, lost)?;
     life.outside.changes = changes;
     life.outside.input = Some(Input::new(input));
+    world.ended.forget(place);
     world.lives.insert(place, life);
     Ok(place)
 }

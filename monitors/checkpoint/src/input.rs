@@ -1,6 +1,8 @@
-//! The input of a copy. What people type is for the original alone: a copy reads what it was given
-//! when it was made, and then the end. One that was given nothing waits for input that never comes.
+//! The console of a copy. What people type is for the original alone: a copy reads what it was
+//! given when it was made, and then the end. One that was given nothing waits for input that never
+//! comes.
 
+use crate::logs::Log;
 use crate::origin::Source;
 use alloc::vec::Vec;
 use nacre_proto::flags::{KEEP_FLAGS, O_NONBLOCK, POLLIN};
@@ -11,6 +13,8 @@ use nacre_sys::Reference;
 pub struct Input {
     bytes: Option<Vec<u8>>,
     position: usize,
+    /// Output of the copy.
+    pub log: Log,
 }
 
 /// Answer to a request at the console.
@@ -29,7 +33,7 @@ pub enum Answer {
 impl Input {
     /// Makes an input of these bytes and the end; without them, of nothing ever.
     pub fn new(bytes: Option<&[u8]>) -> Input {
-        Input { bytes: bytes.map(<[u8]>::to_vec), position: 0 }
+        Input { bytes: bytes.map(<[u8]>::to_vec), position: 0, log: Log::default() }
     }
 
     /// Answers a request that comes to the console, which is `original`.

@@ -16,6 +16,7 @@ mod freeze;
 mod input;
 mod key;
 mod life;
+mod logs;
 mod manifest;
 mod obey;
 mod options;

@@ -7,10 +7,11 @@ use crate::world::{Awaited, ORIGINAL, World};
 use crate::{NAME, tell, tell_fork};
 use alloc::format;
 use alloc::string::String;
+use nacre_control::attendance::PART;
 use nacre_control::{Command, attendance};
 use nacre_nest::command::complain;
 use nacre_proto::Errno;
-use nacre_proto::flags::{COMMAND_END, COMMAND_FORK, COMMAND_FREEZE, COMMAND_HOLD, COMMAND_KILL, COMMAND_LIST, COMMAND_RELEASE, COMMAND_ROUND, COMMAND_STORE, COMMAND_WAIT, COPY_SHIFT};
+use nacre_proto::flags::{COMMAND_END, COMMAND_FORK, COMMAND_FREEZE, COMMAND_HOLD, COMMAND_KILL, COMMAND_LIST, COMMAND_LOGS, COMMAND_RELEASE, COMMAND_ROUND, COMMAND_STORE, COMMAND_WAIT, COPY_SHIFT};
 
 /// Carries out the commands that have come. True: nothing is to go on.
 pub fn obey(world: &mut World, has_figures: bool) -> bool {
@@ -19,6 +20,10 @@ pub fn obey(world: &mut World, has_figures: bool) -> bool {
         command.flags &= (1 << COPY_SHIFT) - 1;
         match command.operation {
             COMMAND_LIST => list(world, command),
+            COMMAND_LOGS => {
+                let result = tell_log(world, number, &command);
+                world.desk.end(command.number, result.err().unwrap_or(Errno(0)));
+            }
             _ if !world.lives.contains_key(&number) => world.desk.end(command.number, Errno::ESRCH),
             COMMAND_FREEZE => {
                 let result = freeze_now(world, number, &command, has_figures);
@@ -60,6 +65,13 @@ fn ends(world: &mut World, number: u64) -> bool {
         life.outside.ended.get_or_insert(nacre_nest::host::KILLED);
     }
     world.lives.len() == 1
+}
+
+/// Tells what a copy has written last.
+fn tell_log(world: &World, number: u64, command: &Command) -> Result<(), Errno> {
+    let running = world.lives.get(&number).and_then(|life| life.outside.input.as_ref()).map(|input| &input.log);
+    let bytes = running.or_else(|| world.ended.get(number)).ok_or(Errno::ESRCH)?.bytes();
+    bytes.chunks(PART).try_for_each(|part| world.desk.answer_whole(command.number, part))
 }
 
 /// Lists all environments.

@@ -167,7 +167,12 @@ impl Outside {
         }
         match self.send(word, &Asked { words, ..*asked }, given) {
             Err(Errno::EAGAIN) if words != asked.words => Ok(Outcome::Later),
-            outcome => outcome,
+            outcome => {
+                if let Ok(Outcome::Now([written, ..], ..)) = &outcome {
+                    self.note_output(word, asked, *written);
+                }
+                outcome
+            }
         }
     }
 
@@ -189,6 +194,14 @@ impl Outside {
                 }
                 Ok(Some(outcome))
             }
+        }
+    }
+
+    /// Notes what a copy has written to the console.
+    fn note_output(&mut self, word: u64, asked: &Asked<'_>, written: u64) {
+        let is_output = asked.label == file::write::LABEL && self.original(word).is_ok_and(|(_, source)| is_console(source));
+        if let Some(input) = self.input.as_mut().filter(|_| is_output) {
+            input.log.add(&asked.bytes[..asked.bytes.len().min(written as usize)]);
         }
     }
 

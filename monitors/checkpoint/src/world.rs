@@ -3,6 +3,7 @@
 use crate::commands::{COMMANDED, Desk};
 use crate::key::{KEYED, Key};
 use crate::life::Life;
+use crate::logs::Ended;
 use crate::outside::{ENVIRONMENT_SHIFT, NUMBER, PARENT};
 use crate::rounds::Rounds;
 use crate::screen::Screen;
@@ -81,6 +82,8 @@ pub struct World {
     pub awaited: Vec<Awaited>,
     /// Rounds of a move, if the next one may follow.
     pub rounds: Option<Rounds>,
+    /// Logs of copies that have ended.
+    pub ended: Ended,
     /// The store, if an image lies there.
     pub store: Option<Rc<StoreFile>>,
     /// The image of the original that was written there last.
@@ -99,7 +102,7 @@ impl World {
         let set = OwnedPortSet::new()?;
         let desk = Rc::new(Desk::start(set.handle()));
         let endpoint = ServerEndpoint::new(MAX_BYTES as usize)?;
-        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, screen: Screen::find(), key: None, is_keyed: false, status: 0, template: None, awaited: Vec::new(), rounds: None, store: None, made: None, history: History::default(), clock: Clock::find()?, endpoint, set })
+        Ok(World { lives: BTreeMap::new(), desk, is_commanded: false, screen: Screen::find(), key: None, is_keyed: false, status: 0, template: None, awaited: Vec::new(), rounds: None, ended: Ended::default(), store: None, made: None, history: History::default(), clock: Clock::find()?, endpoint, set })
     }
 
     /// The set of all ports.
@@ -183,7 +186,10 @@ impl World {
             if (number == ORIGINAL) != self.template.is_some() {
                 self.status = status;
             }
-            if let Some(life) = self.lives.remove(&number) {
+            if let Some(mut life) = self.lives.remove(&number) {
+                if let Some(input) = life.outside.input.take() {
+                    self.ended.add(number, input.log);
+                }
                 life.destroy();
             }
             self.report(number, status);

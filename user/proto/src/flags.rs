@@ -44,6 +44,7 @@ table! {
     COMMAND_RELEASE = 10 of 0xffff_ffff_ffff_ffff, "Lets an environment go on that stands still by `COMMAND_HOLD`, or ends it, with `COMMAND_END`. Text: number of the command that froze it, in decimal digits; 0: it stands still since it was thawed. `ESRCH`: it does not stand still by that.";
     COMMAND_TRACE = 11 of 0xffff_ffff_ffff_ffff, "Shows what the outermost tracer sees, a line a message, until nobody waits for the answer any more. Without one, the outermost process manager starts one, unless `COMMAND_WITHIN` is set. Text: values of its option `-e`, each with a zero behind it; `-c` among them: counts since the last part instead, a line each with label in base 16, calls, errors and ticks. `EBUSY`: somebody is shown it already.";
     COMMAND_DIFFERENCE = 12 of 0xffff_ffff_ffff_ffff, "Tells what has changed in directories whose changes the machine keeps in its memory: for each file `A` (added), `C` (changed) or `D` (deleted), a space, its path, and a zero. `ENODEV`: there is none.";
+    COMMAND_LOGS = 13 of 0xffff_ffff_ffff_ffff, "Tells what a copy of an environment has written to the console last, also of one that has ended lately. `ESRCH`: it is not known.";
 }
 
 table! {
