@@ -32,6 +32,26 @@ impl Layer {
         }
     }
 
+    /// Reads a part of a regular file into the answer. A layer that is full does not take in what
+    /// lies below: that is read there.
+    fn read_content(&mut self, request: &mut Request<'_>, file: &OpenFile, (at, size): (u64, u64)) -> Result<u64, Errno> {
+        let path = match self.tree.fill(file.node, at, size, false) {
+            Err(Errno::ENOMEM) => self.path_below(self.tree.node(file.node)?).ok_or(Errno::ENOMEM)?,
+            filled => {
+                filled?;
+                let (content, store) = self.tree.content(file.node)?;
+                let count = size.min(content.size().saturating_sub(at));
+                content.read(store, at, request.buffer(count as usize));
+                return Ok(count);
+            }
+        };
+        let opened = directory::open(self.below.handle(), O_RDONLY | O_NOFOLLOW, 0, &path[..])?.file;
+        let mut bytes = alloc::vec![0; size as usize];
+        let count = file::read(opened.handle(), at, size, &mut bytes[..])?.count.min(size);
+        request.put(&bytes[..count as usize]);
+        Ok(count)
+    }
+
     /// Notes a read, if nothing was since the last change.
     fn note_access(&mut self, file: &OpenFile) {
         if self.tree.get(file.node).is_some_and(|node| node.accessed <= node.modified) {
@@ -50,10 +70,7 @@ impl Server for Layer {
         self.regular(request)?;
         let at = if offset == OWN_POSITION { file.position } else { offset };
         let size = size.min(MAX_BYTES);
-        self.tree.fill(file.node, at, size, false)?;
-        let (content, store) = self.tree.content(file.node)?;
-        let count = size.min(content.size().saturating_sub(at));
-        content.read(store, at, request.buffer(count as usize));
+        let count = self.read_content(request, &file, (at, size))?;
         if offset == OWN_POSITION && count > 0 {
             self.move_position(request, at + count);
         }
