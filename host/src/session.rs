@@ -258,7 +258,7 @@ impl Session {
             }
             (Some(1), None) => Err(Failure::new(Class::Machine, "QEMU did not start the machine").remedy("its message is above")),
             (None, _) if ended.signal() == Some(SIGBUS) => {
-                Err(Failure::new(Class::Machine, "the machine ended, since this machine has no room for a page of its memory").remedy("a store needs room on its disk as it is filled"))
+                Err(Failure::new(Class::Machine, "the machine ended, since a page of its memory could not be had from this machine").remedy("a store needs room on its disk as it is filled, and stays as long as it is"))
             }
             (code, _) => {
                 let how = code.map_or("was killed".to_string(), |code| format!("ended with {code}"));

@@ -18,7 +18,7 @@ fn output(words: &[&str]) -> (i32, String) {
 fn each_copy_has_files_and_output_of_its_own() {
     let name = format!("copies-{}", std::process::id());
     let script = "echo base > /tmp/x; echo up; read word; echo $word >> /tmp/x; cat /tmp/x; [ $word = last ] || sleep 1000";
-    let words = ["run", "--timeout", "900", "--name", &name, "checkpoint", "-m", "48M", "files", "process", "sh", "-c", script];
+    let words = ["run", "--timeout", "900", "--name", &name, "process", "checkpoint", "-m", "48M", "files", "process", "sh", "-c", script];
     let mut child = nacre(&words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
@@ -29,10 +29,11 @@ fn each_copy_has_files_and_output_of_its_own() {
         let copy = format!("{name}.{number}");
         let wanted = (0, format!("base\n{word}\n"));
         while output(&["logs", &copy]) != wanted {
+            assert!(child.try_wait().unwrap().is_none(), "the machine ended");
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
     }
-    // What has ended is told still.
+    // What has ended is told still, and nothing else has ended: not by the manager outside, either.
     assert_eq!(output(&["kill", &format!("{name}.1"), "--now"]).0, 0);
     assert_eq!(output(&["logs", &format!("{name}.1")]), (0, "base\none\n".to_string()));
     assert_eq!(output(&["kill", &format!("{name}.2"), "--now"]).0, 0);

@@ -117,7 +117,9 @@ fn the_directory_around_the_tree_comes_back() {
         }
         assert!(nacre(&["kill", &name, "--driver", "0"]).status().unwrap().success());
     }
-    while !nacre(&["exec", &name, "touch", "/tmp/end"]).status().unwrap().success() {}
+    while !nacre(&["exec", &name, "touch", "/tmp/end"]).status().unwrap().success() {
+        assert!(running.try_wait().unwrap().is_none(), "the machine ended");
+    }
     let rest: Vec<String> = lines.map(Result::unwrap).collect();
     let told = String::from_utf8_lossy(&running.wait_with_output().unwrap().stderr).into_owned();
     assert!(rest.ends_with(&["mine", "changed", "/usr/bin"].map(String::from)), "{rest:?}\n{told}");

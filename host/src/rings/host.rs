@@ -2,12 +2,16 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use super::parallel_tests;
 use super::tally::TestCounts;
 use crate::failure::{Class, Context, Outcome};
 use crate::toolchain::Toolchain;
 use crate::tree::Tree;
+
+/// Seconds after which the tests of a crate count as hung, and are ended.
+const HUNG: &str = "2400";
 
 /// Runs `cargo test` for each crate that can be tested here; a crate counts as failed once if it
 /// does not build.
@@ -49,7 +53,7 @@ fn test_crate(tree: &Tree, toolchain: &Toolchain, member: &str, only: &[&str], f
     if !filter.is_empty() {
         command.arg(filter);
     }
-    let output = command.output().context(Class::Machine, || "cannot start cargo".to_string())?;
+    let output = bounded(&command).output().context(Class::Machine, || "cannot start cargo".to_string())?;
     let text = String::from_utf8_lossy(&output.stdout);
     let mut tally = sum(&text);
     if output.status.success() {
@@ -60,6 +64,24 @@ fn test_crate(tree: &Tree, toolchain: &Toolchain, member: &str, only: &[&str], f
         print!("{text}{}", String::from_utf8_lossy(&output.stderr));
     }
     Ok(tally)
+}
+
+/// The command, ended with all that it has started if it hangs, and when we end: `timeout` makes a
+/// group of processes, to which a terminal's Ctrl-C does not come by itself.
+fn bounded(command: &Command) -> Command {
+    let mut bounded = Command::new("setpriv");
+    bounded.args(["--pdeathsig", "TERM", "timeout", "--kill-after", "10", HUNG]);
+    bounded.arg(command.get_program()).args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        bounded.current_dir(folder);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => bounded.env(name, value),
+            None => bounded.env_remove(name),
+        };
+    }
+    bounded
 }
 
 /// Adds up cargo's lines `test result: ok. 3 passed; 0 failed; ...`.

@@ -10,6 +10,7 @@ use nacre_sys::{OwnedPort, PortSet, Reference};
 
 /// Word of the port at which we are told of the key. It is no entry of any environment.
 pub const KEYED: u64 = WAKE - 2;
+
 /// The key, as we attend to it.
 pub struct Key {
     _port: OwnedPort,

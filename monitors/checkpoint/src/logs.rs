@@ -14,11 +14,16 @@ const ENDED: usize = 32;
 pub struct Log(VecDeque<u8>);
 
 impl Log {
-    /// Adds output. What is oldest goes for it.
+    /// Adds output. What is oldest goes for it, and all of it if there is no memory: a copy that
+    /// writes much is no reason for anybody to end.
     pub fn add(&mut self, bytes: &[u8]) {
-        self.0.extend(&bytes[bytes.len().saturating_sub(KEPT)..]);
-        let over = self.0.len().saturating_sub(KEPT);
+        let bytes = &bytes[bytes.len().saturating_sub(KEPT)..];
+        let over = (self.0.len() + bytes.len()).saturating_sub(KEPT);
         self.0.drain(..over);
+        match self.0.try_reserve(bytes.len()) {
+            Ok(()) => self.0.extend(bytes),
+            Err(_) => self.0 = VecDeque::new(),
+        }
     }
 
     /// All that is kept.

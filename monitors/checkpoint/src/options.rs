@@ -64,6 +64,8 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
         () if options.thaw.is_none() && (options.holds || !options.warm.is_empty()) => Err(Stop::Value(b"--thaw")),
         () if options.holds && !options.warm.is_empty() => Err(Stop::Value(b"--hold")),
         // Images need a file, and a file needs a time.
+        // Copies that come one after the other are not frozen.
+        () if options.has_key && !options.warm.is_empty() => Err(Stop::Value(b"--key")),
         () if options.kept.is_some() && options.output.is_none() => Err(Stop::Value(b"-o")),
         () if freezes && options.output.is_none() && options.copies.is_none() => Err(Stop::Value(b"-o")),
         () if !freezes && (options.output.is_some() || options.ends || options.copies.is_some()) => Err(Stop::Value(b"--after")),
@@ -99,6 +101,7 @@ mod tests {
     fn a_key_is_a_time_and_images_that_stay_need_a_file() {
         assert_eq!(parse(&[b"-o", b"f", b"--key", b"--keep", b"3", b"ls"]).map(|options| (options.has_key, options.kept)), Ok((true, Some(3))));
         assert_eq!(parse(&[b"--key", b"ls"]), Err(Stop::Value(b"-o")));
+        assert_eq!(parse(&[b"--thaw", b"x", b"--warm", b"a", b"-o", b"f", b"--key"]), Err(Stop::Value(b"--key")));
         assert_eq!(parse(&[b"--keep", b"3", b"ls"]), Err(Stop::Value(b"-o")));
         for wrong in [&b"0"[..], b"1001", b"x", b"-1", b""] {
             assert_eq!(parse(&[b"-o", b"f", b"--every", b"1", b"--keep", wrong, b"ls"]), Err(Stop::Value(b"--keep")), "{wrong:?}");

@@ -28,16 +28,29 @@ const DEVICE_SHIFT: u32 = 48;
 pub struct Paths {
     all: Vec<Option<Rc<[u8]>>>,
     free: Vec<Id>,
+    /// Number of files that may be entered until somebody counts again.
+    pub room: usize,
 }
 
 impl Paths {
+    /// Makes an empty list with room for so many.
+    pub fn new(room: usize) -> Paths {
+        Paths { room, ..Paths::default() }
+    }
+
     /// The path of a file. `ESTALE`: it was forgotten.
     pub fn get(&self, id: Id) -> Result<Rc<[u8]>, Errno> {
         self.all.get(id as usize).and_then(Option::clone).ok_or(Errno::ESTALE)
     }
 
-    /// Gives a path a number.
+    /// Number of files that have one.
+    pub fn known(&self) -> usize {
+        self.all.len() - self.free.len()
+    }
+
+    /// Gives a path a number. `ENFILE`: there is no memory for what is known of another file.
     fn enter(&mut self, path: Rc<[u8]>) -> Result<Id, Errno> {
+        self.room = self.room.checked_sub(1).ok_or(Errno::ENFILE)?;
         if let Some(id) = self.free.pop() {
             if let Some(place) = self.all.get_mut(id as usize) {
                 *place = Some(path);
@@ -166,6 +179,9 @@ impl Origin for Below {
             let entries = bytes.get(..reply.entries as usize).unwrap_or_default();
             let before = names.len();
             names.extend(Entries(entries).map(|entry| entry.name.to_vec()).filter(|name| !matches!(&name[..], b"." | b"..")));
+            if names.len() > self.paths.borrow().room {
+                return Err(Errno::ENFILE);
+            }
             // One who never ends is asked no more.
             if reply.next == 0 || names.len() == before && reply.next <= cookie {
                 return Ok(names);

@@ -10,9 +10,9 @@ use nacre_proto::server::Output;
 use nacre_proto::{Errno, Given, HandlerResult, Request};
 use nacre_root::frames::FRAME;
 use nacre_root::open_file::{OpenFile, is_host_port};
-use nacre_root::serve::status_bytes;
+use nacre_root::serve::{status_bytes, two_paths};
 use nacre_root::table::Key;
-use nacre_root::tree::{NodeContent, Start, open};
+use nacre_root::tree::{NodeContent, Start, format, open};
 use nacre_sys::Reference;
 
 /// Bytes of entries of a directory in one answer.
@@ -78,9 +78,13 @@ impl Layer {
             NodeContent::Special(number) if flags & open::PATH == 0 => {
                 // Devices are our parent's. What stands for pipes and sockets is opened as a place.
                 let path = self.device(node, number).ok_or(Errno::ENXIO)?;
-                let opened = directory::open(self.below.handle(), flags & !(open::CREATE | open::EXCLUSIVE), 0, &path[..])?.file;
+                let opened = directory::open(self.below.handle(), flags & !(open::CREATE | open::EXCLUSIVE | open::TRUNCATE), 0, &path[..])?;
+                if ![format::CHARACTER, format::BLOCK].contains(&(opened.mode as u32 & format::MASK)) {
+                    // Somebody outside has put something else there, which is not to change.
+                    return Err(Errno::ENXIO);
+                }
                 self.tree.closed(at);
-                return Ok(directory::open::Output { mode, file: opened.into() });
+                return Ok(directory::open::Output { mode, file: opened.file.into() });
             }
             _ => OpenFile { is_writer, root, ..OpenFile::new(at, node, flags, false)? },
         };
@@ -94,11 +98,6 @@ impl Layer {
         self.tree.opened(place.at);
         self.give(place, flags, false).map(|output| output.file)
     }
-}
-
-/// The two paths of a message.
-fn two_paths(paths: &[u8], first_size: u64) -> Result<(&[u8], &[u8]), Errno> {
-    usize::try_from(first_size).ok().and_then(|size| paths.split_at_checked(size)).ok_or(Errno::EINVAL)
 }
 
 impl Server for Layer {

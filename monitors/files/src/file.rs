@@ -11,7 +11,7 @@ use nacre_proto::{Answer, Errno, HandlerResult, Request, directory};
 use nacre_root::locks::Holder;
 use nacre_root::open_file::{CHANGEABLE, OpenFile};
 use nacre_root::table::Key;
-use nacre_root::serve::status_bytes;
+use nacre_root::serve::{part, status_bytes};
 use nacre_root::tree::{NodeContent, open};
 use nacre_sys::Reference;
 
@@ -280,9 +280,3 @@ impl Server for Layer {
 
 /// Events of a file, which is always ready.
 const READY: u64 = POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
-
-/// Returns at most `size` bytes from `offset` on, or as many as a message has.
-fn part(bytes: &[u8], offset: u64, size: u64) -> &[u8] {
-    let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
-    &rest[..rest.len().min(size.min(MAX_BYTES) as usize)]
-}

@@ -34,6 +34,8 @@ pub struct Layer {
     pub objects: Objects,
     /// Locks of files.
     pub locks: Locks<OwnedReference>,
+    /// Number of locks.
+    pub locked: usize,
     /// Values of extended attributes that come in parts.
     pub values: Values,
     /// The files of our parent's.
@@ -47,11 +49,13 @@ impl Layer {
     pub fn new(size: u64) -> Result<Layer, Errno> {
         let find = |service| parent::find(Reference::PARENT, service).map(|reply| reply.found);
         let (below, clock) = (Rc::new(find(SERVICE_FILES)?), find(SERVICE_CLOCK)?);
-        let paths = Rc::new(RefCell::new(Paths::default()));
+        let paths = Rc::new(RefCell::new(Paths::new(1)));
         let mut tree = Tree::new(Memory::new(size), Time::default());
         let root = tree.root();
         tree.join(root, Box::new(Below::new(below.clone(), paths.clone())), Changes::Kept)?;
-        Ok(Layer { tree, objects: Objects::new()?, locks: Locks::default(), values: Values::default(), below, paths, clock })
+        let mut layer = Layer { tree, objects: Objects::new()?, locks: Locks::default(), locked: 0, values: Values::default(), below, paths, clock };
+        layer.count_known();
+        Ok(layer)
     }
 
     /// A reference to the outermost directory, for the program within.
@@ -90,10 +94,18 @@ impl Layer {
         loop {
             let event = endpoint.next(self.objects.set().address(), FOREVER)?;
             self.handle(event);
-            self.tree.forget_idle(|_| false);
+            self.count_known();
             TAKEN.store(self.tree.store().taken(), Ordering::Relaxed);
             KNOWN.store(self.tree.len() as u64, Ordering::Relaxed);
         }
+    }
+
+    /// Lets what is known of files below take memory, and no more of them be looked for than there
+    /// is memory for. None is forgotten: each has its number, which programs know.
+    fn count_known(&mut self) {
+        let (store, mut paths) = (self.tree.store_mut(), self.paths.borrow_mut());
+        store.set_known(paths.known());
+        paths.room = store.names();
     }
 
     fn handle(&mut self, event: Event<'_>) {

@@ -3,13 +3,15 @@
 use crate::layer::Layer;
 use crate::objects::Kind;
 use alloc::vec::Vec;
-use nacre_proto::flags::{LOCK_NONE, LOCK_READ, LOCK_TEST, LOCK_WAIT, LOCK_WHOLE, LOCK_WRITE};
+use nacre_proto::flags::{LOCK_NONE, LOCK_TEST, LOCK_WAIT};
 use nacre_proto::server::{self, Output};
 use nacre_proto::{Errno, Request, file};
-use nacre_root::locks::{Holder, LockRequest};
+use nacre_root::locks::{Holder, LockRequest, Locks};
 use nacre_root::table::Key;
 use nacre_sys::{OwnedReference, Reference, Span};
 
+/// Maximum number of locks of all files.
+const MAX_LOCKS: usize = 32_768;
 /// The process of a lock that is an open file's.
 const NO_PROCESS: u64 = u64::MAX;
 
@@ -27,17 +29,8 @@ impl Layer {
         }
     }
 
-    fn wanted(&self, request: &Request<'_>, holder: Holder, [kind, flags, start, end]: [u64; 4]) -> Result<LockRequest, Errno> {
+    fn wanted(&self, request: &Request<'_>, holder: Holder, words: [u64; 4]) -> Result<LockRequest, Errno> {
         let file = self.objects.file(request.word())?;
-        file.check_open()?;
-        let whole = flags & LOCK_WHOLE != 0;
-        match kind {
-            LOCK_READ if !whole && flags & LOCK_TEST == 0 => file.check_read()?,
-            LOCK_WRITE if !whole && flags & LOCK_TEST == 0 => file.check_write()?,
-            LOCK_READ | LOCK_WRITE | LOCK_NONE => {}
-            _ => return Err(Errno::EINVAL),
-        }
-        let (start, end) = if whole { (0, u64::MAX) } else { (start, end) };
         let pid = match holder {
             Holder::Process(key) => match self.objects.kind(key) {
                 Some(Kind::Owner(pid)) => *pid,
@@ -45,7 +38,7 @@ impl Layer {
             },
             Holder::File(_) => NO_PROCESS,
         };
-        if start > end { Err(Errno::EINVAL) } else { Ok(LockRequest { node: file.node, whole, holder, pid, writes: kind == LOCK_WRITE, start, end }) }
+        LockRequest::new(&file, (holder, pid), words)
     }
 
     /// The words of the answer; `None`: it comes later.
@@ -56,15 +49,18 @@ impl Layer {
             return Ok(Some(self.locks.in_the_way(&wanted).map_or([LOCK_NONE, 0, 0, 0], |lock| [u64::from(lock.writes), lock.start, lock.end, lock.pid])));
         }
         if kind == LOCK_NONE || wanted.whole && self.locks.is_changed(&wanted) {
-            self.locks.release_part(&wanted)?;
+            self.counting(wanted.holder, |locks| locks.release_part(&wanted))?;
             self.grant(wanted);
         }
         if kind == LOCK_NONE {
             return Ok(Some([LOCK_NONE, 0, 0, 0]));
         }
+        if self.locked >= MAX_LOCKS {
+            return Err(Errno::ENOLCK);
+        }
         if self.locks.in_the_way(&wanted).is_none() {
             let weakens = self.locks.weakens(&wanted);
-            self.locks.take(wanted)?;
+            self.counting(wanted.holder, |locks| locks.take(wanted))?;
             if weakens {
                 self.grant(wanted);
             }
@@ -78,6 +74,14 @@ impl Layer {
             let _ = server::refuse(reply, errno);
         }
         Ok(None)
+    }
+
+    /// Changes locks of a holder, and counts those that there are then.
+    fn counting<T>(&mut self, holder: Holder, change: impl FnOnce(&mut Locks<OwnedReference>) -> T) -> T {
+        let before = self.locks.count(holder);
+        let result = change(&mut self.locks);
+        self.locked = self.locked + self.locks.count(holder) - before;
+        result
     }
 
     /// Gives a part of a file that has become free to those who wait for some of it and can have
@@ -103,19 +107,19 @@ impl Layer {
         }
         let weakens = self.locks.weakens(&wanted);
         let output = file::lock::Output { kind: LOCK_NONE, ..file::lock::Output::default() };
-        let answered = match self.locks.take(wanted) {
+        let answered = match self.counting(wanted.holder, |locks| locks.take(wanted)) {
             Ok(()) => output.send(reply, Span::EMPTY),
             Err(errno) => server::refuse(reply, errno),
         };
         if answered.is_err() {
-            let _ = self.locks.release_part(&wanted);
+            let _ = self.counting(wanted.holder, |locks| locks.release_part(&wanted));
         }
         weakens || answered.is_err()
     }
 
     /// A holder has gone, from one file or altogether.
     pub fn unlock_all(&mut self, holder: Holder, node: Option<Key>) {
-        for freed in self.locks.release_all(holder, node) {
+        for freed in self.counting(holder, |locks| locks.release_all(holder, node)) {
             self.grant(freed);
         }
     }

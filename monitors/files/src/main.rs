@@ -44,7 +44,7 @@ fn main() {
 /// Name of this program, before its complaints.
 const NAME: &str = MANIFEST.name;
 /// Bytes of memory for all that is not the layer.
-const OTHER: u64 = 24 << 20;
+const OTHER: u64 = 6 << 20;
 /// Part of the memory that is left for a layer, if nobody says how much.
 const PART: u64 = 4;
 

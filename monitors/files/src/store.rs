@@ -11,6 +11,10 @@ use nacre_sys::Span;
 const NAME: u64 = 640;
 /// Bytes that a run takes beside its own.
 const RUN: u64 = 128;
+/// Payer of names that were made here. Nobody (0) pays for those that lie below.
+const PAYER: u64 = 1;
+/// Part of the memory that contents may take which lie below, and can be read again.
+const FOR_ALL: u64 = 2;
 /// Runs that are freed in one piece of work.
 const AT_ONCE: usize = 64;
 
@@ -19,6 +23,8 @@ struct Run {
     bytes: Box<[u8]>,
     /// Bytes that were not given back.
     left: u64,
+    /// Set if it was made for contents that lie below.
+    is_for_all: bool,
 }
 
 /// Memory by offset, of which a number of bytes may be taken.
@@ -28,17 +34,31 @@ pub struct Memory {
     next: u64,
     limit: u64,
     taken: u64,
+    /// Bytes of runs for contents that lie below.
+    for_all: u64,
+    /// Bytes that files take of which only the names and the facts are known.
+    known: u64,
 }
 
 impl Memory {
     /// Memory of so many bytes, names of files included.
     pub fn new(limit: u64) -> Memory {
-        Memory { runs: BTreeMap::new(), next: FRAME, limit, taken: 0 }
+        Memory { runs: BTreeMap::new(), next: FRAME, limit, taken: 0, for_all: 0, known: 0 }
     }
 
     /// Returns the number of bytes that can be taken.
     pub fn available(&self) -> u64 {
-        self.limit - self.taken
+        self.limit.saturating_sub(self.taken + self.known)
+    }
+
+    /// Counts files of which names and facts are known.
+    pub fn set_known(&mut self, files: usize) {
+        self.known = files as u64 * NAME;
+    }
+
+    /// Returns the number of names that there is memory for.
+    pub fn names(&self) -> usize {
+        (self.available() / NAME) as usize
     }
 
     /// Returns the number of bytes that are taken.
@@ -48,7 +68,10 @@ impl Memory {
 
     /// Takes bytes, if there are so many.
     fn take(&mut self, size: u64) -> Option<()> {
-        self.taken = self.taken.checked_add(size).filter(|taken| *taken <= self.limit)?;
+        if size > self.available() {
+            return None;
+        }
+        self.taken += size;
         Some(())
     }
 
@@ -83,24 +106,31 @@ fn zeros(size: u64) -> Option<Box<[u8]>> {
 impl Store for Memory {
     fn allocate(&mut self, size: u64) -> Option<u64> {
         let size = size.checked_next_multiple_of(FRAME)?;
-        let before = self.taken;
-        self.take(size + RUN).or_else(|| {
-            self.taken = before;
-            None
-        })?;
+        self.take(size.checked_add(RUN)?)?;
         let Some(bytes) = zeros(size) else {
-            self.taken = before;
+            self.taken -= size + RUN;
             return None;
         };
         let start = self.next;
         // The frame between two runs is in none.
         self.next += size + FRAME;
-        self.runs.insert(start, Run { bytes, left: size });
+        self.runs.insert(start, Run { bytes, left: size, is_for_all: false });
+        Some(start)
+    }
+
+    /// The layer's own contents and names find room at any time, as far as they do not fill all.
+    fn allocate_for_all(&mut self, size: u64) -> Option<u64> {
+        let size = size.checked_next_multiple_of(FRAME).filter(|size| *size <= self.free_for_all())?;
+        let start = self.allocate(size)?;
+        if let Some(run) = self.runs.get_mut(&start) {
+            run.is_for_all = true;
+            self.for_all += size;
+        }
         Some(start)
     }
 
     fn free_for_all(&self) -> u64 {
-        self.available()
+        (self.limit / FOR_ALL).saturating_sub(self.for_all).min(self.available())
     }
 
     fn free(&mut self, start: u64, size: u64) {
@@ -109,8 +139,9 @@ impl Store for Memory {
         run.left = run.left.saturating_sub(size);
         if run.left == 0 {
             let first = *first;
-            let bytes = self.runs.remove(&first).map_or(0, |run| run.bytes.len() as u64);
+            let (bytes, for_all) = self.runs.remove(&first).map_or((0, false), |run| (run.bytes.len() as u64, run.is_for_all));
             self.taken -= bytes + RUN;
+            self.for_all -= if for_all { bytes } else { 0 };
         }
     }
 
@@ -145,22 +176,20 @@ impl Store for Memory {
     }
 
     fn take_name(&mut self, length: usize) -> Option<u64> {
-        let before = self.taken;
-        if self.take(length as u64 + NAME).is_none() {
-            self.taken = before;
-            return None;
-        }
-        Some(0)
+        self.take(length as u64 + NAME)?;
+        Some(PAYER)
     }
 
     fn move_name(&mut self, length: usize) -> u64 {
-        // What is over the limit is paid for by what goes.
-        self.taken = (self.taken + length as u64 + NAME).min(self.limit);
-        0
+        // It may be over the limit, until what it was goes.
+        self.taken += length as u64 + NAME;
+        PAYER
     }
 
-    fn give_name(&mut self, _: u64, length: usize) {
-        self.taken = self.taken.saturating_sub(length as u64 + NAME);
+    fn give_name(&mut self, payer: u64, length: usize) {
+        if payer == PAYER {
+            self.taken = self.taken.saturating_sub(length as u64 + NAME);
+        }
     }
 
     fn spend(&mut self, _: u64) -> bool {
@@ -197,11 +226,24 @@ mod tests {
     }
 
     #[test]
+    fn what_lies_below_takes_half_at_most() {
+        let mut memory = Memory::new(8 * FRAME);
+        let first = memory.allocate_for_all(3 * FRAME).unwrap();
+        assert_eq!(memory.allocate_for_all(2 * FRAME), None);
+        assert!(memory.allocate(4 * FRAME).is_some() && memory.allocate_for_all(FRAME).is_none());
+        memory.free(first, FRAME);
+        memory.free(first + FRAME, 2 * FRAME);
+        assert!(memory.allocate_for_all(3 * FRAME).is_some());
+    }
+
+    #[test]
     fn names_take_memory() {
         let mut memory = Memory::new(2 * NAME + 10);
-        assert_eq!((memory.take_name(5), memory.take_name(5), memory.take_name(1)), (Some(0), Some(0), None));
+        assert_eq!((memory.take_name(5), memory.take_name(5), memory.take_name(1)), (Some(PAYER), Some(PAYER), None));
         assert!(!memory.has_room());
         memory.give_name(0, 5);
-        assert_eq!(memory.take_name(5), Some(0));
+        assert_eq!(memory.take_name(1), None);
+        memory.give_name(PAYER, 5);
+        assert_eq!(memory.take_name(5), Some(PAYER));
     }
 }

@@ -9,7 +9,7 @@ use nacre_control::attendance::Told;
 use nacre_control::record::PLACE;
 use nacre_control::{Attendance, Command, record};
 use nacre_proto::control::{Server, answer, attend, done, next};
-use nacre_proto::flags::{COMMAND_EXEC, COMMAND_KILL, COMMAND_LIST, COMMAND_TAKEN, COMMAND_TRACE};
+use nacre_proto::flags::{COMMAND_COPY, COMMAND_EXEC, COMMAND_KILL, COMMAND_LIST, COMMAND_TAKEN, COMMAND_TRACE};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, HandlerResult, Request};
 use nacre_sys::Reference;
@@ -20,6 +20,8 @@ impl Manager {
         while let Some(command) = self.commands.outside.as_ref().and_then(Attendance::take) {
             let number = command.number;
             let over = match command.operation {
+                // Whoever has made copies knows which one is meant.
+                _ if command.flags & COMMAND_COPY != 0 => self.commands.seats.post(command),
                 COMMAND_LIST => {
                     self.list_later(command);
                     None

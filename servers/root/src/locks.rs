@@ -8,10 +8,12 @@
 //! files' users. Giving up a lock never fails; but to give up the middle of one makes two of it,
 //! which a holder that is at its limit cannot do.
 
+use crate::open_file::OpenFile;
 use crate::table::Key;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use nacre_proto::Errno;
+use nacre_proto::flags::{LOCK_NONE, LOCK_READ, LOCK_TEST, LOCK_WHOLE, LOCK_WRITE};
 
 /// Largest number of locks of one holder, of one file, and of waits for locks of one file.
 const MAX_PER_HOLDER: usize = 2048;
@@ -50,6 +52,21 @@ pub struct LockRequest {
 }
 
 impl LockRequest {
+    /// The request that the words of `file.lock` are, for an open file: kind, flags, first and last
+    /// byte.
+    pub fn new(file: &OpenFile, (holder, pid): (Holder, u64), [kind, flags, start, end]: [u64; 4]) -> Result<LockRequest, Errno> {
+        file.check_open()?;
+        let whole = flags & LOCK_WHOLE != 0;
+        match kind {
+            LOCK_READ if !whole && flags & LOCK_TEST == 0 => file.check_read()?,
+            LOCK_WRITE if !whole && flags & LOCK_TEST == 0 => file.check_write()?,
+            LOCK_READ | LOCK_WRITE | LOCK_NONE => {}
+            _ => return Err(Errno::EINVAL),
+        }
+        let (start, end) = if whole { (0, u64::MAX) } else { (start, end) };
+        if start > end { Err(Errno::EINVAL) } else { Ok(LockRequest { node: file.node, whole, holder, pid, writes: kind == LOCK_WRITE, start, end }) }
+    }
+
     fn conflicts(&self, other: &LockRequest) -> bool {
         self.holder != other.holder && (self.writes || other.writes) && self.meets(other)
     }

@@ -18,4 +18,5 @@ mod source;
 pub use source::Sources;
 mod terminal;
 
-pub use file::status_bytes;
+pub use directory::two_paths;
+pub use file::{part, status_bytes};

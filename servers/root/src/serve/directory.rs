@@ -122,7 +122,7 @@ impl Root {
 }
 
 /// The two paths of a message.
-fn two_paths(paths: &[u8], first_size: u64) -> Result<(&[u8], &[u8]), Errno> {
+pub fn two_paths(paths: &[u8], first_size: u64) -> Result<(&[u8], &[u8]), Errno> {
     usize::try_from(first_size).ok().and_then(|size| paths.split_at_checked(size)).ok_or(Errno::EINVAL)
 }
 

@@ -443,7 +443,7 @@ impl Server for Root {
 }
 
 /// Returns at most `size` bytes from `offset` on, or as many as a message has.
-fn part(bytes: &[u8], offset: u64, size: u64) -> &[u8] {
+pub fn part(bytes: &[u8], offset: u64, size: u64) -> &[u8] {
     let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
     &rest[..rest.len().min(size.min(MAX_BYTES) as usize)]
 }

@@ -8,7 +8,7 @@ use crate::root::Root;
 use crate::table::Key;
 use crate::futex_queues::Place;
 use crate::word_waits::{Meeting, Waiting};
-use nacre_proto::flags::{LOCK_NONE, LOCK_READ, LOCK_TEST, LOCK_WAIT, LOCK_WHOLE, LOCK_WRITE};
+use nacre_proto::flags::{LOCK_NONE, LOCK_TEST, LOCK_WAIT};
 use nacre_proto::server::{self, Output};
 use nacre_proto::{Errno, Request, file, segment};
 use alloc::vec::Vec;
@@ -40,17 +40,8 @@ impl Root {
         }
     }
 
-    fn wanted(&self, request: &Request<'_>, holder: Holder, [kind, flags, start, end]: [u64; 4]) -> Result<LockRequest, Errno> {
+    fn wanted(&self, request: &Request<'_>, holder: Holder, words: [u64; 4]) -> Result<LockRequest, Errno> {
         let file = self.objects.file(request.word())?;
-        file.check_open()?;
-        let whole = flags & LOCK_WHOLE != 0;
-        match kind {
-            LOCK_READ if !whole && flags & LOCK_TEST == 0 => file.check_read()?,
-            LOCK_WRITE if !whole && flags & LOCK_TEST == 0 => file.check_write()?,
-            LOCK_READ | LOCK_WRITE | LOCK_NONE => {}
-            _ => return Err(Errno::EINVAL),
-        }
-        let (start, end) = if whole { (0, u64::MAX) } else { (start, end) };
         let pid = match holder {
             Holder::Process(key) => match self.objects.get(key).map(|object| &object.kind) {
                 Some(Kind::Owner(pid)) => *pid,
@@ -58,7 +49,7 @@ impl Root {
             },
             Holder::File(_) => NO_PROCESS,
         };
-        if start > end { Err(Errno::EINVAL) } else { Ok(LockRequest { node: file.node, whole, holder, pid, writes: kind == LOCK_WRITE, start, end }) }
+        LockRequest::new(file, (holder, pid), words)
     }
 
     /// The words of the answer; `None`: it comes later.
