@@ -225,7 +225,8 @@ impl Walk<'_> {
         match (self.form.levels, level) {
             // Bit 21 of a large page; bits 13 to 20 are address.
             (2, _) => if is_large { 1 << 21 } else { 0 },
-            (3, 2) => RESERVED | 0x7ff0_0000_0000_0000 | NO_EXECUTE | 0x1e6,
+            // QEMU's processor sets the accessed bit (5) there.
+            (3, 2) => RESERVED | 0x7ff0_0000_0000_0000 | NO_EXECUTE | 0x1c6,
             (3, _) => RESERVED | 0x7ff0_0000_0000_0000 | no_execute | large_gap(is_large),
             (_, 2 | 3) => RESERVED | no_execute | LARGE,
             _ => RESERVED | no_execute | large_gap(is_large),

@@ -89,6 +89,10 @@ fn three_levels_lead_to_a_page() {
     assert_eq!(place(&memory, &paging, 0x5123, READ), Err(0));
     put(&mut memory, 0x1020 + 8, 0x3003);
     assert_eq!(place(&memory, &paging, 0x4000_5123, READ), Err(9), "pointers have no rights");
+    for (bit, result) in [(0x20, Ok(0x9123)), (0x40, Err(9)), (0x100, Err(9))] {
+        put(&mut memory, 0x1020 + 8, 0x3001 | bit);
+        assert_eq!(place(&memory, &paging, 0x4000_5123, READ), result, "{bit:#x}");
+    }
 }
 
 #[test]
