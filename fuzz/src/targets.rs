@@ -89,6 +89,7 @@ targets! {
     "guest-processor", machines::processor, DECODER_TRIES, "a guest's page tables, code, model-specific registers and leaves of CPUID";
     "guest-shadow", machines::shadow, DECODER_TRIES, "a guest's page tables, roots and addresses to forget, as shadow paging reads them";
     "guest-kernel", machines::kernel, DECODER_TRIES, "a kernel and an initial file system that are loaded into a guest's memory";
+    "guest-multiboot", machines::multiboot, DECODER_TRIES, "a multiboot kernel whose headers lie about addresses, sizes and entries";
     "host-elf", host::elf, DECODER_TRIES, "a program file that the command line names";
 }
 

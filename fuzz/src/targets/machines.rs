@@ -2,7 +2,7 @@
 
 use crate::bytes::Bytes;
 use nacre_machine_devices::{Apics, MAX_PROCESSORS, Platform};
-use nacre_machine_load::{ByteSource, GuestMemory, VecMemory, acpi, linux, pvh};
+use nacre_machine_load::{Boot, ByteSource, GuestMemory, Protocol, VecMemory, acpi, linux, multiboot1, multiboot2, pvh};
 use nacre_machine_x86::{
     Access, Bus, Clock, Forget, Host, MAX_PAGES, Mode, Model, Msrs, Paging, Processor, Shadow,
     State, cpuid, decode, decode_invalidate, fetch, interpret, time_info, walk,
@@ -121,6 +121,42 @@ pub fn kernel(bytes: &[u8]) {
     }
     if let Ok(start) = pvh::load(&mut memory, &elf, &parts, "quiet") {
         assert!(start.rip < MEMORY as u64);
+    }
+}
+
+/// Words of a header of multiboot before its sum, of each version, and what follows it: addresses
+/// of a file of 2 KiB at 2 MiB, and an entry.
+const MULTIBOOT: [&[u32]; 2] = [&[0x1bad_b002, 1 << 16], &[0xe852_50d6, 0, 88]];
+const ADDRESSES: [&[u32]; 2] = [
+    &[0x20_0080, 0x20_0000, 0, 0x20_2000, 0x20_0000],
+    &[2, 24, 0x20_0080, 0x20_0000, 0, 0x20_2000, 3, 12, 0x20_0000, 0, 6, 8, 1, 16, 4, 6, 0, 8],
+];
+
+/// A multiboot kernel whose header and ELF header the bytes change. Its sum is right again then.
+pub fn multiboot(bytes: &[u8]) {
+    let mut bytes = Bytes(bytes);
+    let version = bytes.below(2);
+    let mut file = if bytes.byte() % 2 == 0 { elf() } else { Vec::new() };
+    file.resize(0x800, 0);
+    let mut put = |at: usize, words: &[u32]| words.iter().enumerate().for_each(|(number, word)| file[at + 4 * number..][..4].copy_from_slice(&word.to_le_bytes()));
+    let start = MULTIBOOT[version];
+    put(0x80, start);
+    put(0x84 + 4 * start.len(), ADDRESSES[version]);
+    let initrd = bytes.some();
+    while !bytes.is_over() {
+        let at = usize::from(bytes.byte()) * bytes.of(&[1, 1, 8]);
+        let some = bytes.some();
+        let end = (at + some.len()).min(file.len());
+        file.get_mut(at..end).unwrap_or_default().iter_mut().zip(some).for_each(|(place, byte)| *place = *byte);
+    }
+    let words = file[0x80..][..4 * start.len()].chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+    let sum = words.fold(0u32, u32::wrapping_sub);
+    file[0x80 + 4 * start.len()..][..4].copy_from_slice(&sum.to_le_bytes());
+    let mut memory = VecMemory::new(MEMORY);
+    let boot = Boot { kernel: &file, module: &[&initrd, &initrd], module_text: "module", command_line: "quiet" };
+    let _ = Protocol::of(&file);
+    for start in [multiboot1::load(&mut memory, &boot), multiboot2::load(&mut memory, &boot)].into_iter().flatten() {
+        assert!(start.rip < MEMORY as u64 && start.rbx < 0x9_fc00);
     }
 }
 

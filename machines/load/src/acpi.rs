@@ -13,6 +13,9 @@ use alloc::vec::Vec;
 
 /// Address of the root pointer.
 pub const ROOT: u64 = 0xe_0000;
+/// Size of the root pointer, and its name.
+const ROOT_SIZE: usize = 36;
+const ROOT_NAME: &[u8] = b"RSD PTR ";
 const FACS: u64 = 0xe_0040;
 const FIRST: u64 = 0xe_0080;
 const HEADER: usize = 36;
@@ -56,6 +59,12 @@ pub fn load(memory: &mut dyn GuestMemory, facts: &Facts) -> Result<(), OutOfRang
     memory.write(ROOT, &root(xsdt))
 }
 
+/// Returns the root pointer, if tables are there.
+pub fn find(memory: &dyn GuestMemory) -> Option<[u8; ROOT_SIZE]> {
+    let mut root = [0; ROOT_SIZE];
+    memory.read(ROOT, &mut root).ok().filter(|()| root.starts_with(ROOT_NAME)).map(|()| root)
+}
+
 /// Value that makes the sum of all bytes 0.
 fn check(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte)).wrapping_neg()
@@ -76,9 +85,9 @@ fn table(name: &[u8; 4], revision: u8, body: &[u8]) -> Vec<u8> {
 }
 
 /// The root pointer, of revision 2: two checksums, the first of the first 20 bytes.
-fn root(xsdt: u64) -> [u8; 36] {
-    let mut bytes = [0; 36];
-    bytes[0..8].copy_from_slice(b"RSD PTR ");
+fn root(xsdt: u64) -> [u8; ROOT_SIZE] {
+    let mut bytes = [0; ROOT_SIZE];
+    bytes[0..8].copy_from_slice(ROOT_NAME);
     bytes[9..15].copy_from_slice(&MAKER[..6]);
     bytes[15] = 2;
     bytes[20..24].copy_from_slice(&36u32.to_le_bytes());

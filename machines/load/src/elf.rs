@@ -1,18 +1,16 @@
-//! Kernels that are ELF files of 64 bits: what of the file goes where, and the entry that a note of
-//! Xen's names.
+//! Kernels that are ELF files of 32 or 64 bits: parts of the file that go into memory, the entry of
+//! the file's header, and the entry that a note of Xen's names.
 
+use crate::place::Part;
 use crate::{ByteSource, LoadError};
 use alloc::{vec, vec::Vec};
 
 const HEADER_SIZE: usize = 64;
-const ENTRY_SIZE: usize = 56;
 /// Maximum number of program headers, and of bytes of a segment of notes.
 const MAX_HEADERS: usize = 64;
 const MAX_NOTES: u64 = 0x1_0000;
-/// Class (64 bits), byte order (little), and machine.
-const CLASS: u8 = 2;
+/// Byte order (little).
 const ORDER: u8 = 1;
-const MACHINE: u16 = 62;
 /// Kinds of segments.
 const LOADED: u32 = 1;
 const NOTES: u32 = 4;
@@ -20,33 +18,44 @@ const NOTES: u32 = 4;
 const MAKER: &[u8] = b"Xen\0";
 const PHYSICAL_ENTRY: u32 = 18;
 
-/// Part of a file that goes into memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// Offset in the file.
-    pub offset: u64,
-    /// Physical address.
-    pub address: u64,
-    /// Bytes in the file.
-    pub file_size: u64,
-    /// Bytes in memory; what the file does not have is zero.
-    pub memory_size: u64,
+/// Places of fields in the headers of one class of files.
+struct Class {
+    number: u8,
+    machine: u16,
+    /// Fields of the file's header: place of the table, size of its entries, their number.
+    table: usize,
+    entry_size: usize,
+    count: usize,
+    /// Size of an entry of the table.
+    size: usize,
+    /// Fields of an entry: offset, virtual and physical address, sizes in the file and in memory.
+    fields: [usize; 5],
+    is_long: bool,
 }
 
-/// A kernel's file.
+const CLASSES: [Class; 2] = [
+    Class { number: 1, machine: 3, table: 28, entry_size: 42, count: 44, size: 32, fields: [4, 8, 12, 16, 20], is_long: false },
+    Class { number: 2, machine: 62, table: 32, entry_size: 54, count: 56, size: 56, fields: [8, 16, 24, 32, 40], is_long: true },
+];
+
+/// Headers of a kernel's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// Parts that go into memory.
-    pub segments: Vec<Segment>,
-    /// Physical address of the first instruction, in 32-bit mode.
+    pub parts: Vec<Part>,
+    /// Physical address of the entry that the file's header names.
     pub entry: u64,
+    /// Class of 64 bits.
+    pub is_long: bool,
+    /// Parts of the file that hold notes.
+    notes: Vec<Part>,
 }
 
-fn half(bytes: &[u8], at: usize) -> u16 {
+pub(crate) fn half(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..at + 2).map_or(0, |part| u16::from_le_bytes([part[0], part[1]]))
 }
 
-fn word(bytes: &[u8], at: usize) -> u32 {
+pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from(half(bytes, at)) | u32::from(half(bytes, at + 2)) << 16
 }
 
@@ -54,36 +63,65 @@ fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
 }
 
+impl Class {
+    /// Returns the class of a file by the start of its header.
+    fn of(header: &[u8]) -> Option<&'static Class> {
+        let is_right = |class: &&Class| header[4] == class.number && half(header, 18) == class.machine && usize::from(half(header, class.entry_size)) == class.size;
+        let is_elf = header.starts_with(b"\x7fELF") && header[5] == ORDER;
+        CLASSES.iter().filter(|_| is_elf).find(is_right)
+    }
+
+    /// Returns an address or a size.
+    fn wide(&self, bytes: &[u8], at: usize) -> u64 {
+        if self.is_long { long(bytes, at) } else { word(bytes, at).into() }
+    }
+}
+
 impl Image {
     /// Reads and checks the headers of a file.
     pub fn decode(kernel: &dyn ByteSource) -> Result<Image, LoadError> {
         let mut header = [0; HEADER_SIZE];
         kernel.read_at(0, &mut header).map_err(|_| LoadError::Truncated)?;
-        let is_ours = header.starts_with(b"\x7fELF") && header[4] == CLASS && header[5] == ORDER && half(&header, 18) == MACHINE;
-        if !is_ours || usize::from(half(&header, 54)) != ENTRY_SIZE {
-            return Err(LoadError::NotKernel);
-        }
-        let count = usize::from(half(&header, 56)).min(MAX_HEADERS);
-        let mut table = vec![0; count * ENTRY_SIZE];
-        kernel.read_at(long(&header, 32), &mut table).map_err(|_| LoadError::Truncated)?;
-        let mut image = Image { segments: Vec::new(), entry: 0 };
-        for entry in table.chunks_exact(ENTRY_SIZE) {
-            let segment = Segment { offset: long(entry, 8), address: long(entry, 24), file_size: long(entry, 32), memory_size: long(entry, 40) };
+        let class = Class::of(&header).ok_or(LoadError::NotKernel)?;
+        let count = usize::from(half(&header, class.count)).min(MAX_HEADERS);
+        let mut table = vec![0; count * class.size];
+        kernel.read_at(class.wide(&header, class.table), &mut table).map_err(|_| LoadError::Truncated)?;
+        let start = class.wide(&header, 24);
+        let mut image = Image { parts: Vec::new(), entry: start, is_long: class.is_long, notes: Vec::new() };
+        for entry in table.chunks_exact(class.size) {
+            let [offset, linear, address, file_size, memory_size] = class.fields.map(|at| class.wide(entry, at));
+            let part = Part { offset, address, file_size, memory_size };
             match word(entry, 0) {
-                LOADED if segment.memory_size != 0 => image.segments.push(segment),
-                NOTES if image.entry == 0 => image.entry = find_entry(kernel, &segment)?,
+                LOADED if memory_size != 0 => {
+                    // The header names the entry by its linear address.
+                    if let Some(within) = start.checked_sub(linear).filter(|within| *within < memory_size) {
+                        image.entry = address.wrapping_add(within);
+                    }
+                    image.parts.push(part);
+                }
+                NOTES => image.notes.push(part),
                 _ => {}
             }
         }
-        let is_inside = |segment: &Segment| image.entry.checked_sub(segment.address).is_some_and(|offset| offset < segment.memory_size);
-        if image.segments.iter().any(is_inside) { Ok(image) } else { Err(LoadError::NoEntry) }
+        Ok(image)
+    }
+
+    /// Returns the entry of the protocol PVH, for 32-bit mode, if notes name one.
+    pub fn pvh_entry(&self, kernel: &dyn ByteSource) -> Result<Option<u64>, LoadError> {
+        for notes in &self.notes {
+            let found = find_entry(kernel, notes)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     }
 }
 
-/// Looks for the entry among notes; 0 if it is not there.
-fn find_entry(kernel: &dyn ByteSource, segment: &Segment) -> Result<u64, LoadError> {
-    let mut bytes = vec![0; segment.file_size.min(MAX_NOTES) as usize];
-    kernel.read_at(segment.offset, &mut bytes).map_err(|_| LoadError::Truncated)?;
+/// Looks for the entry among notes.
+fn find_entry(kernel: &dyn ByteSource, notes: &Part) -> Result<Option<u64>, LoadError> {
+    let mut bytes = vec![0; notes.file_size.min(MAX_NOTES) as usize];
+    kernel.read_at(notes.offset, &mut bytes).map_err(|_| LoadError::Truncated)?;
     let mut rest = &bytes[..];
     while rest.len() >= 12 {
         let (name_size, size, kind) = (word(rest, 0) as usize, word(rest, 4) as usize, word(rest, 8));
@@ -91,9 +129,9 @@ fn find_entry(kernel: &dyn ByteSource, segment: &Segment) -> Result<u64, LoadErr
         let start = 12 + name_size.next_multiple_of(4);
         let Some(value) = rest.get(start..).and_then(|rest| rest.get(..size)) else { break };
         if name == MAKER && kind == PHYSICAL_ENTRY {
-            return Ok(if size >= 8 { long(value, 0) } else { u64::from(word(value, 0)) });
+            return Ok(Some(if size >= 8 { long(value, 0) } else { word(value, 0).into() }));
         }
         rest = rest.get(start + size.next_multiple_of(4)..).unwrap_or_default();
     }
-    Ok(0)
+    Ok(None)
 }

@@ -10,8 +10,24 @@ pub enum LoadError {
     NotLinux,
     /// ELF file that is no kernel for this architecture.
     NotKernel,
-    /// ELF file without a note that names an entry inside it.
+    /// ELF file without a note that names an entry.
     NoEntry,
+    /// Entry that is in no part of the kernel.
+    BadEntry,
+    /// Kernel's parts lie in each other.
+    Overlap,
+    /// File without a header of multiboot.
+    NotMultiboot,
+    /// Header of multiboot that contradicts itself.
+    BadHeader,
+    /// Header of multiboot without addresses, in a file that is no ELF file.
+    NoAddresses,
+    /// Kernel requires a screen.
+    NeedsScreen,
+    /// Kernel requires something that nobody here knows.
+    UnknownRequirement,
+    /// Kernel leaves no low memory for what it is told.
+    NoLowMemory,
     /// Kernel's file ends too early.
     Truncated,
     /// Kernel asks for an address that no machine has.
@@ -39,9 +55,29 @@ pub enum LoadError {
 impl LoadError {
     fn text(self) -> &'static str {
         match self {
-            LoadError::NotLinux => "the kernel is not a bzImage with a 64-bit entry",
+            LoadError::NotLinux => {
+                "the kernel is not a bzImage with a 64-bit entry, and has no multiboot header"
+            }
             LoadError::NotKernel => "the kernel is an ELF file for another machine",
-            LoadError::NoEntry => "the kernel is an ELF file without an entry of the protocol PVH",
+            LoadError::NoEntry => {
+                "the kernel is an ELF file without an entry of PVH and without a multiboot header"
+            }
+            LoadError::BadEntry => "the kernel's entry is not inside the kernel",
+            LoadError::Overlap => "parts of the kernel overlap",
+            LoadError::NotMultiboot => "the kernel has no multiboot header",
+            LoadError::BadHeader => "the kernel's multiboot header contradicts itself",
+            LoadError::NoAddresses => {
+                "the kernel's multiboot header has no addresses, and the file is not ELF"
+            }
+            LoadError::NeedsScreen => {
+                "the kernel's multiboot header requires a screen, which the machine lacks"
+            }
+            LoadError::UnknownRequirement => {
+                "the kernel's multiboot header requires something that is not known here"
+            }
+            LoadError::NoLowMemory => {
+                "the kernel leaves no memory below 1 MiB for what it is told"
+            }
             LoadError::Truncated => "the kernel's file is cut off",
             LoadError::BadAddress => "the kernel asks for an address that no machine has",
             LoadError::KernelUnreadable => "the kernel's file cannot be read",

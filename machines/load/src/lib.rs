@@ -16,11 +16,18 @@ mod elf;
 mod error;
 mod header;
 pub mod linux;
+mod multiboot;
+pub mod multiboot1;
+pub mod multiboot2;
+mod place;
+mod protocol;
 pub mod pvh;
 mod source;
 mod start;
 
 pub use error::LoadError;
+pub use multiboot::Boot;
 pub use nacre_machine_memory::{GuestMemory, OutOfRange, VecMemory};
+pub use protocol::Protocol;
 pub use source::{ByteSource, Unreadable};
 pub use start::{Segment, Start};

@@ -140,15 +140,20 @@ fn write_command_line(
     write_text(memory, text)
 }
 
-/// Writes the command line and a zero behind it.
-pub(crate) fn write_text(memory: &mut dyn GuestMemory, text: &str) -> Result<(), LoadError> {
+/// Returns a text that is short enough, and ends where it seems to.
+pub(crate) fn checked_text(text: &str) -> Result<&str, LoadError> {
     if text.len() >= COMMAND_LINE_SIZE {
         return Err(LoadError::CommandLineTooLong);
     }
     if text.contains('\0') {
         return Err(LoadError::CommandLineWithZero);
     }
-    memory.write(COMMAND_LINE, text.as_bytes())?;
+    Ok(text)
+}
+
+/// Writes the command line and a zero behind it.
+pub(crate) fn write_text(memory: &mut dyn GuestMemory, text: &str) -> Result<(), LoadError> {
+    memory.write(COMMAND_LINE, checked_text(text)?.as_bytes())?;
     memory.write(COMMAND_LINE + text.len() as u64, &[0])?;
     Ok(())
 }

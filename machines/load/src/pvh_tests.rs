@@ -56,12 +56,13 @@ fn kernels_that_cannot_run_are_refused() {
     };
     assert_eq!(refused(&|file| file[4] = 1), LoadError::NotKernel);
     assert_eq!(refused(&|file| file[0x188] = 17), LoadError::NoEntry);
-    assert_eq!(refused(&|file| file[0x192] = 0), LoadError::NoEntry);
-    assert_eq!(refused(&|file| file[90] = 0), LoadError::NoEntry);
+    assert_eq!(refused(&|file| file[0x192] = 0), LoadError::BadEntry);
+    assert_eq!(refused(&|file| file[90] = 0), LoadError::BadAddress);
+    assert_eq!(refused(&|file| file[120] = 1), LoadError::NoEntry);
     assert_eq!(refused(&|file| file.truncate(0x104)), LoadError::Truncated);
     assert_eq!(refused(&|file| file[107] = 1), LoadError::KernelTooLarge);
     assert_eq!(load(&mut VecMemory::new(SIZE), &file(), &[&vec![0u8; SIZE]], "").unwrap_err(), LoadError::InitrdTooLarge);
-    assert!(is_elf(&file()) && !is_elf(&vec![0u8; 3]));
+    assert!(has_entry(&file()) && !has_entry(&vec![0u8; 3]));
 }
 
 #[test]

@@ -51,8 +51,11 @@ pub struct Start {
     pub rsp: u64,
     /// Address of what the loader tells the kernel: Linux's zero page.
     pub rsi: u64,
-    /// Address of what the loader tells the kernel: the start record of PVH.
+    /// Address of what the loader tells the kernel: the start record of PVH, or the information of
+    /// multiboot.
     pub rbx: u64,
+    /// Number by which a kernel knows its loader: that of multiboot.
+    pub rax: u64,
     /// Flags, with interrupts off.
     pub rflags: u64,
     /// Control register 0.
@@ -81,6 +84,11 @@ pub(crate) fn prepare(
     memory: &mut dyn GuestMemory, rip: u64, rsi: u64, rsp: u64,
 ) -> Result<Start, OutOfRange> {
     memory.write(TABLES, &page_tables())?;
+    with_descriptors(memory, rip, rsi, rsp)
+}
+
+/// Writes descriptors, and returns registers that lead to page tables, too.
+fn with_descriptors(memory: &mut dyn GuestMemory, rip: u64, rsi: u64, rsp: u64) -> Result<Start, OutOfRange> {
     let table = descriptors();
     memory.write(DESCRIPTORS, &table)?;
     let flat = |selector, attributes| Segment { selector, attributes, limit: u32::MAX, base: 0 };
@@ -89,6 +97,7 @@ pub(crate) fn prepare(
         rsp,
         rsi,
         rbx: 0,
+        rax: 0,
         rflags: FLAGS,
         cr0: CR0,
         cr3: TABLES,
@@ -103,10 +112,10 @@ pub(crate) fn prepare(
 }
 
 /// Writes descriptors, and returns registers for a kernel that starts at `rip` in 32-bit protected
-/// mode without paging, with `rbx`.
-pub(crate) fn prepare_protected(memory: &mut dyn GuestMemory, rip: u64, rbx: u64) -> Result<Start, OutOfRange> {
-    let start = prepare(memory, rip, 0, 0)?;
-    Ok(Start { rbx, cr0: CR0 & !(PAGING | WRITE_PROTECTION), cr3: 0, cr4: 0, efer: 0, cs: Segment { attributes: 0xc9b, ..start.cs }, ..start })
+/// mode without paging, with `rax` and `rbx`.
+pub(crate) fn prepare_protected(memory: &mut dyn GuestMemory, rip: u64, rax: u32, rbx: u64) -> Result<Start, OutOfRange> {
+    let start = with_descriptors(memory, rip, 0, 0)?;
+    Ok(Start { rax: rax.into(), rbx, cr0: CR0 & !(PAGING | WRITE_PROTECTION), cr3: 0, cr4: 0, efer: 0, cs: Segment { attributes: 0xc9b, ..start.cs }, ..start })
 }
 
 /// Returns tables that map the first 4 GiB to themselves.

@@ -8,8 +8,8 @@ pub const MANIFEST: Manifest = Manifest {
     summary: "Runs an unmodified Linux kernel in a machine of its own, on processors with SVM and nested paging.",
     programs: Programs::Guest,
     options: &[
-        Choice::new("--kernel", Value::Input("FILE"), "the kernel, a bzImage"),
-        Choice::new("--initrd", Value::Input("FILE"), "its initial file system"),
+        Choice::new("--kernel", Value::Input("FILE"), "the kernel: a bzImage, or an ELF file or a multiboot image"),
+        Choice::new("--initrd", Value::Input("FILE"), "its initial file system, or a multiboot kernel's module"),
         Choice::new("--append", Value::Text("TEXT"), "more words for the kernel's command line"),
         Choice::new("--memory", Value::Text("SIZE"), "memory of the machine; 128M otherwise"),
         Choice::new("--cpus", Value::Text("N"), "processors of the machine, 1 to 8; 1 otherwise"),

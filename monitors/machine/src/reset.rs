@@ -25,6 +25,7 @@ pub fn begin(frame: &Frame, start: &Start) {
         (word::RSP, start.rsp),
         (RSI, start.rsi),
         (RBX, start.rbx),
+        (word::RAX, start.rax),
         (word::RFLAGS, start.rflags),
         (word::CR0, start.cr0),
         (word::CR3, start.cr3),

@@ -15,7 +15,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use nacre_machine_devices::{IO_APIC_ADDRESS, IO_APIC_ID, Platform};
 use nacre_machine_load::cpio::Archive;
-use nacre_machine_load::{ByteSource, Start, acpi, linux, pvh};
+use nacre_machine_load::{Boot, ByteSource, Protocol, Start, acpi, linux, multiboot1, multiboot2, pvh};
 use nacre_abi::frame::word;
 use nacre_nest::clock::Clock;
 use nacre_nest::{Services, attending};
@@ -75,18 +75,24 @@ pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'
     let parts: Vec<&dyn ByteSource> = initrd.iter().map(|file| file as &dyn ByteSource).chain([&more as &dyn ByteSource]).collect();
     let silent = if options.command.is_empty() { "" } else { SILENT };
     let root = options.root.map_or(String::new(), |number| format!(" root=share{number} rootfstype=9p rw"));
-    let start = if pvh::is_elf(&kernel) {
-        // Its words and what it takes for an initial file system are its own.
-        let parts = if options.command.is_empty() { &parts[..parts.len() - 1] } else { &parts };
-        pvh::load(memory, &kernel, parts, &lossy(options.append))
-    } else {
-        let line = format!("{COMMAND_LINE}{silent}{root} {}", lossy(options.append));
-        linux::load(memory, &kernel, &parts, line.trim_end())
-    };
-    let start = start.map_err(|error| error.to_string())?;
     let facts = acpi::Facts { processors: options.processors as u8, io_apic: (IO_APIC_ID, IO_APIC_ADDRESS as u32) };
     acpi::load(memory, &facts).map_err(|_| "the machine has too little memory for its tables".to_string())?;
-    Ok(start)
+    let words = lossy(options.append);
+    // Words of other kernels than Linux are their own, and so is what they take for a file system.
+    let own = if options.command.is_empty() { &parts[..parts.len() - 1] } else { &parts };
+    let name = lossy(options.initrd.unwrap_or_default());
+    let boot = Boot { kernel: &kernel, module: own, module_text: &name, command_line: &words };
+    let protocol = Protocol::of(&kernel).map_err(|error| error.to_string())?;
+    if matches!(protocol, Protocol::Multiboot1 | Protocol::Multiboot2) && !options.command.is_empty() {
+        return Err("a multiboot kernel takes no COMMAND: give it words by --append".to_string());
+    }
+    let start = match protocol {
+        Protocol::Linux => linux::load(memory, &kernel, &parts, format!("{COMMAND_LINE}{silent}{root} {words}").trim_end()),
+        Protocol::Pvh => pvh::load(memory, &kernel, own, &words),
+        Protocol::Multiboot1 => multiboot1::load(memory, &boot),
+        Protocol::Multiboot2 => multiboot2::load(memory, &boot),
+    };
+    start.map_err(|error| error.to_string())
 }
 
 /// Makes the machine and loads its kernel.
