@@ -1,8 +1,10 @@
 //! Guest machines: Debian's unmodified kernel in `machine`, alone and between other monitors.
 
+mod compiler;
 mod debugged;
 mod frozen;
 mod hostile;
+mod multiboot;
 mod nested;
 mod networked;
 
@@ -166,7 +168,8 @@ pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts
     tally.add(frozen::run(products, filter, jobs)?);
     tally.add(hostile::run(products, filter, jobs)?);
     debugged::run(products, filter, &mut tally)?;
-    nested::run(products, filter, &mut tally)?;
+    multiboot::run(products, filter, &mut tally)?;
+    tally.add(nested::run(products, filter, jobs)?);
     networked::run(products, filter, &mut tally)?;
     Ok(tally)
 }

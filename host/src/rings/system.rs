@@ -31,10 +31,11 @@ const HOSTILE_SEED: u64 = 1;
 const LATE: Duration = Duration::from_secs(2);
 
 /// A program that tells of its tests.
-struct Teller {
-    name: &'static str,
+pub struct Teller {
+    /// Name of the program.
+    pub name: &'static str,
     /// Command.
-    words: &'static [&'static str],
+    pub words: &'static [&'static str],
     /// Options on four processors: a host that has fewer takes twenty times as long.
     on_four: &'static [&'static str],
 }
@@ -117,27 +118,30 @@ fn tell(products: &Products, teller: &Teller, cpus: u32, filter: &str) -> Outcom
     Ok(tally)
 }
 
-fn judge_lines(captured: &Captured, program: &str, cpus: u32, filter: &str, tally: &mut TestCounts) {
+/// The programs that tell of their tests.
+pub fn tellers() -> &'static [Teller] {
+    &TELLERS
+}
+
+/// Returns the results that a program has told: whether a test passed, and its id and sentence. And
+/// the number of tests that it announced, if it came to its end.
+pub fn told(captured: &Captured) -> (Vec<(bool, String)>, Option<usize>) {
     let text = String::from_utf8_lossy(&captured.output);
-    let mut announced = None;
-    let mut seen = 0;
-    for line in text.lines() {
-        let (passed, rest) = match (line.strip_prefix("ok "), line.strip_prefix("not ok "), line.strip_prefix("end ")) {
-            (Some(rest), _, _) => (true, rest),
-            (_, Some(rest), _) => (false, rest),
-            (_, _, Some(count)) => {
-                announced = count.trim().parse::<usize>().ok();
-                continue;
-            }
-            _ => continue,
-        };
-        seen += 1;
-        if rest.contains(filter) {
-            tally.note(&format!("{rest} [cpus {cpus}]"), (!passed).then_some(""));
-        }
+    let results = text.lines().filter_map(|line| {
+        let passed = line.strip_prefix("ok ").map(|rest| (true, rest.to_string()));
+        passed.or_else(|| line.strip_prefix("not ok ").map(|rest| (false, rest.to_string())))
+    });
+    let announced = text.lines().rev().find_map(|line| line.strip_prefix("end ")?.trim().parse().ok());
+    (results.collect(), announced)
+}
+
+fn judge_lines(captured: &Captured, program: &str, cpus: u32, filter: &str, tally: &mut TestCounts) {
+    let (results, announced) = told(captured);
+    for (passed, rest) in results.iter().filter(|(_, rest)| rest.contains(filter)) {
+        tally.note(&format!("{rest} [cpus {cpus}]"), (!passed).then_some(""));
     }
-    if announced != Some(seen) {
-        let fault = format!("{seen} tests told their result; announced: {announced:?}\n{}", describe(captured));
+    if announced != Some(results.len()) {
+        let fault = format!("{} tests told their result; announced: {announced:?}\n{}", results.len(), describe(captured));
         tally.note(&format!("{program} comes to its end [cpus {cpus}]"), Some(&fault));
     }
 }

@@ -1,12 +1,12 @@
 //! Hostile guests: a kernel of `tests/guests` does random things, while a neighbour works.
 
 use std::path::Path;
-use std::process::Command;
 
 use crate::boot::guest::Guest;
 use crate::builds::Products;
 use crate::cli::{GuestArguments, MachineArguments};
-use crate::failure::{Class, Context, Failure, Outcome};
+use crate::failure::Outcome;
+use super::compiler::compile;
 use crate::rings::parallel_tests;
 use crate::rings::system::{describe, limits};
 use crate::rings::tally::TestCounts;
@@ -14,19 +14,12 @@ use crate::run::machine;
 use crate::scratch::{Folder, Scratch};
 use crate::session::capture::capture;
 use crate::session::terminal::Facts;
-use crate::tree::Tree;
 
 /// Runs with this in their environment go on with other seeds.
 const SEED: &str = "SEED";
 /// Machines of a run, and steps of each processor.
 const MACHINES: u64 = 6;
 const STEPS: u64 = 3000;
-/// Options with which the compiler makes the image of a kernel, which uses no registers of the FPU.
-const COMPILER: &[&str] = &[
-    "-std=gnu11", "-O2", "-Wall", "-Werror", "-ffreestanding", "-fno-pic", "-no-pie", "-static", "-nostdlib", "-mno-red-zone", "-mgeneral-regs-only",
-    "-fno-stack-protector", "-fcf-protection=none", "-fno-asynchronous-unwind-tables", "-fno-strict-aliasing", "-Wl,--build-id=none", "-T",
-];
-
 /// Machines one after the other, with a disk and a directory. Each ends with its guest's status, or
 /// with that of the monitor and a sentence. A neighbour counts beside them.
 const SCRIPT: &str = "truncate -s 1M /tmp/d; mkdir -p /tmp/s/a; echo x >/tmp/s/a/f; echo y >/tmp/s/g
@@ -47,23 +40,11 @@ pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts
         if name.contains(filter) {
             let folder = Folder::new("hostile")?;
             let kernel = folder.path().join("image");
-            compile(&products.tree, &kernel)?;
+            compile(&products.tree, &kernel, &["-mno-red-zone", "-T", "hostile.ld", "entry.S", "hostile.c"])?;
             tally.note(&name, fault(products, &kernel, cpus)?.as_deref());
         }
         Ok(tally)
     })
-}
-
-/// Compiles the kernel.
-fn compile(tree: &Tree, kernel: &Path) -> Outcome<()> {
-    let source = |name: &str| tree.path("tests/guests").join(name);
-    let mut compiler = Command::new("gcc");
-    compiler.args(COMPILER).arg(source("hostile.ld")).arg(source("entry.S")).arg(source("hostile.c")).arg("-o").arg(kernel);
-    let output = compiler.output().context(Class::Machine, || "cannot start gcc".to_string())?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(Failure::new(Class::Build, format!("gcc refuses the hostile guest: {}", String::from_utf8_lossy(&output.stderr)))),
-    }
 }
 
 /// Returns the fault, if there was one. Seeds are told, so that a run can be made again.

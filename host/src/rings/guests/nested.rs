@@ -4,36 +4,68 @@ use crate::boot::guest::Guest;
 use crate::builds::Products;
 use crate::cli::{GuestArguments, MachineArguments, Seed};
 use crate::failure::Outcome;
-use crate::rings::system::{describe, limits};
+use crate::rings::parallel_tests;
+use crate::rings::system::{Teller, describe, image, limits, tellers, told};
 use crate::rings::tally::TestCounts;
 use crate::run::machine;
 use crate::scratch::Scratch;
-use crate::session::capture::capture;
+use crate::session::capture::{Captured, capture};
 use crate::session::terminal::Facts;
 
 const NAME: &str = "the system runs a command in a machine in itself";
 /// Processes, pipes and files of the inner system.
 const COMMAND: &str = "seq 1 300 | sort -n | tail -1 >/tmp/f; cat /tmp/f; echo the answer is $((6 * 7)); echo told >&2; exit 7";
+/// Processors of the inner system.
+const CPUS: [u32; 2] = [1, 2];
+/// Program of the conformance ring that every run of this ring has. The others take minutes: a
+/// filter has to name them.
+const ALWAYS: &str = "conformance";
 
-/// Runs the case, if its name contains the filter.
-pub fn run(products: &Products, filter: &str, tally: &mut TestCounts) -> Outcome<()> {
+/// Runs the cases whose names contain the filter.
+pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts> {
+    let mut tally = TestCounts::default();
     if NAME.contains(filter) {
         tally.note(NAME, fault(products)?.as_deref());
     }
-    Ok(())
+    let name = |teller: &Teller, cpus: u32| format!("the system passes its {} in a machine in itself [cpus {cpus}]", teller.name);
+    let wanted = |teller: &Teller, cpus: u32| name(teller, cpus).contains(filter) && (teller.name == ALWAYS || !filter.is_empty());
+    let cases: Vec<_> = CPUS.iter().flat_map(|cpus| tellers().iter().map(move |teller| (teller, *cpus))).filter(|(teller, cpus)| wanted(teller, *cpus)).collect();
+    tally.add(parallel_tests::each(&cases, jobs, |&(teller, cpus)| {
+        let mut one = TestCounts::default();
+        one.note(&name(teller, cpus), ring_fault(products, teller, cpus)?.as_deref());
+        Ok(one)
+    })?);
+    Ok(tally)
 }
 
-/// Returns the fault, if there was one.
-fn fault(products: &Products) -> Outcome<Option<String>> {
-    let inner = GuestArguments { command: ["process", "sh", "-c", COMMAND].map(Into::into).to_vec(), seed: Seed::Processor, ..GuestArguments::default() };
-    let inner = Scratch::write("inner-image", &Guest::compose(products, &inner, &Facts::PIPE)?.image)?;
+/// Boots an image in a machine in a machine.
+fn captured(products: &Products, inner: &Scratch, words: &[&str]) -> Outcome<Captured> {
     let files = vec![format!("{}:/kernel", products.kernel.display()), format!("{}:/image", inner.path().display())];
-    let command = ["machine", "--memory", "192M", "--kernel", "/kernel", "--initrd", "/image"].map(Into::into).to_vec();
+    let command = ["machine", "--memory", "192M", "--kernel", "/kernel", "--initrd", "/image"].iter().chain(words).map(Into::into).collect();
     let guest = Guest::compose(products, &GuestArguments { files, command, ..GuestArguments::default() }, &Facts::PIPE)?;
     let image = Scratch::write("boot-image", &guest.image)?;
     let arguments = MachineArguments { takes_turns: true, memory: 1 << 30, ..MachineArguments::default() };
-    let captured = capture(&machine(products, &image, arguments), limits(), b"")?;
+    capture(&machine(products, &image, arguments), limits(), b"")
+}
+
+/// Returns the fault of the command, if there was one.
+fn fault(products: &Products) -> Outcome<Option<String>> {
+    let inner = GuestArguments { command: ["process", "sh", "-c", COMMAND].map(Into::into).to_vec(), seed: Seed::Processor, ..GuestArguments::default() };
+    let inner = Scratch::write("inner-image", &Guest::compose(products, &inner, &Facts::PIPE)?.image)?;
+    let captured = captured(products, &inner, &[])?;
     let (text, errors) = (String::from_utf8_lossy(&captured.output).into_owned(), String::from_utf8_lossy(&captured.errors).into_owned());
     let passed = text == "300\nthe answer is 42\n" && errors.contains("told") && matches!(captured.status, Ok(7));
     Ok((!passed).then(|| describe(&captured)))
+}
+
+/// Returns the fault of a program that tells of its tests, if there was one.
+fn ring_fault(products: &Products, teller: &Teller, cpus: u32) -> Outcome<Option<String>> {
+    let (count, word) = (cpus.to_string(), format!("cpus={cpus}"));
+    let captured = captured(products, &image(products, teller.words)?, &["--cpus", &count, "--append", &word])?;
+    let (results, announced) = told(&captured);
+    let failed: Vec<&str> = results.iter().filter(|(passed, _)| !passed).map(|(_, text)| text.as_str()).collect();
+    // The inner kernel's first message comes among the errors of the machine around it.
+    let has_all = String::from_utf8_lossy(&captured.errors).contains(&format!(" cpus: {cpus},"));
+    let passed = failed.is_empty() && announced == Some(results.len()) && has_all && matches!(captured.status, Ok(0));
+    Ok((!passed).then(|| format!("{} of {announced:?} told, all processors: {has_all}, failed: {failed:?}\n{}", results.len(), describe(&captured))))
 }
