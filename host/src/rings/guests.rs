@@ -45,7 +45,7 @@ const SUM: &str = "echo the answer is $((6 * 7)); exit 7";
 /// A shell's sums on each processor of the guest at once.
 const PARALLEL: &str = "nproc; for cpu in $(seq 0 $(($(nproc) - 1))); do \
     taskset $((1 << cpu)) sh -c 'i=0 s=0; while [ $i -lt 2000 ]; do i=$((i + 1)) s=$((s + i)); done; echo $s' >/tmp/$cpu & done; \
-    wait; cat /tmp/[0-7] | sort -u; cat /tmp/[0-7] | wc -l";
+    wait; cat /tmp/[0-9]* | sort -u; cat /tmp/[0-9]* | wc -l";
 /// A guest makes a file system on a disk and writes a file. Another one reads it, may not write,
 /// and has random bytes.
 const DISK: &str = "truncate -s 4M /tmp/d
@@ -100,6 +100,7 @@ const CASES: &[Case] = &[
     },
     Case { name: "a guest has two processors", words: &["machine", "--cpus", "2", "sh", "-c", PARALLEL], input: "", output: &["2", "2001000"], status: 0 },
     Case { name: "a guest has four processors", words: &["machine", "--cpus", "4", "sh", "-c", PARALLEL], input: "", output: &["4", "2001000"], status: 0 },
+    Case { name: "a guest has sixteen processors", words: &["machine", "--cpus", "16", "sh", "-c", PARALLEL], input: "", output: &["16", "2001000"], status: 0 },
     Case { name: "a guest's APICs are pages of memory", words: &["machine", "--cpus", "2", "--append", "nox2apic", "sh", "-c", PARALLEL], input: "", output: &["2", "2001000"], status: 0 },
     stack("a guest runs without APIC and ACPI", &["machine", "--append", "acpi=off nolapic", "sh", "-c", SUM]),
     Case { name: "a guest is turned off", words: &["machine", "--cpus", "2", "sh", "-c", "poweroff -f"], input: "", output: &["reboot: Power down"], status: 0 },

@@ -8,7 +8,7 @@ use crate::{BadState, check_version};
 /// Version of [`ApicsState`].
 const VERSION: u32 = 1;
 /// Processors that a machine can have.
-pub const MAX_PROCESSORS: usize = 8;
+pub const MAX_PROCESSORS: usize = 16;
 /// Model-specific register with the base of the processor's APIC.
 const BASE_REGISTER: u32 = 0x1b;
 

@@ -14,7 +14,7 @@ pub const INPUTS: usize = 24;
 /// Address of its registers: a page.
 pub const IO_APIC_ADDRESS: u64 = 0xfec0_0000;
 /// Number of the I/O APIC among the APICs.
-pub const IO_APIC_ID: u8 = 8;
+pub const IO_APIC_ID: u8 = 16;
 
 const SELECT: u64 = 0x00;
 const WINDOW: u64 = 0x10;

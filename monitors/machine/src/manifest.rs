@@ -12,7 +12,7 @@ pub const MANIFEST: Manifest = Manifest {
         Choice::new("--initrd", Value::Input("FILE"), "its initial file system, or a multiboot kernel's module"),
         Choice::new("--append", Value::Text("TEXT"), "more words for the kernel's command line"),
         Choice::new("--memory", Value::Text("SIZE"), "memory of the machine; 128M otherwise"),
-        Choice::new("--cpus", Value::Text("N"), "processors of the machine, 1 to 8; 1 otherwise"),
+        Choice::new("--cpus", Value::Text("N"), "processors of the machine, 1 to 16; 1 otherwise"),
         Choice::new("--disk", Value::Disk("FILE[:ro]"), "a disk of the machine, which reads and writes FILE, or only reads it; may be given several times"),
         Choice::new("--balloon", Value::None, "memory that the guest does not need goes back, for a pager around the machine; --stats says how much"),
         Choice::new("--net", Value::None, "a network card: the guest is 10.0.2.15 and reaches what the program around it does; ./nacre run --net user machine --net"),

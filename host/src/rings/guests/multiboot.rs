@@ -1,5 +1,5 @@
-//! Multiboot kernels: one of `tests/guests`, as a file of each kind that loaders know. It prints what
-//! it is told, with pages of its own or without, and turns its machine off.
+//! Multiboot kernels: one of `tests/guests`, as a file of each kind that loaders know. It prints
+//! what it is told, with pages of its own or without, and turns its machine off.
 
 use std::path::Path;
 
