@@ -3,6 +3,7 @@
 //!
 //! | address | content |
 //! | --- | --- |
+//! | 0x40e, 0x413 | where low memory ends, as a BIOS says it |
 //! | 0x500 | descriptors |
 //! | 0x10000, or the next page below 0x9fc00 that the kernel leaves | information |
 //! | 0x1000 to 0x9fc00, 1 MiB and above | kernel where its file says |
@@ -21,6 +22,10 @@ const INFORMATION: u64 = 0x1_0000;
 pub(crate) const LOADER: &[u8] = b"Nacre machine\0";
 /// Memory below 1 MiB and above it, in KiB.
 const KIB: u64 = 1024;
+/// Words of a BIOS's data: the segment of its memory behind the low one, and the latter's size in KiB.
+/// Xen places its start there, whatever else it is told.
+const BIOS_SEGMENT: u64 = 0x40e;
+const BIOS_SIZE: u64 = 0x413;
 /// Kinds of memory: it may be used, or it is reserved.
 const USABLE: u32 = 1;
 const RESERVED: u32 = 2;
@@ -113,6 +118,9 @@ impl Boot<'_> {
         places.information = low_place(&program.parts, INFORMATION, information(&places).len() as u64).ok_or(LoadError::NoLowMemory)?;
         load_parts(memory, self.kernel, &program.parts)?;
         load_module(memory, self.module, address)?;
+        memory.write(BIOS_SEGMENT, &((LOW_END >> 4) as u16).to_le_bytes())?;
+        memory.write(BIOS_SIZE, &((LOW_END / KIB) as u16).to_le_bytes())?;
+        memory.write(LOW_END, &[((0xa_0000 - LOW_END) / KIB) as u8])?;
         memory.write(places.information, &information(&places))?;
         Ok(prepare_protected(memory, program.entry, magic, places.information)?)
     }

@@ -67,6 +67,7 @@ fn a_kernel_starts_in_32_bit_mode_and_is_told_of_everything() {
     assert_eq!((start.rax, start.rip, start.rbx), (0x2bad_b002, AT as u64 + 2, 0x1_0000));
     assert_eq!((start.cr0 & 0x8000_0001, start.efer, start.cs.attributes, start.rflags), (1, 0, 0xc9b, 2));
     assert_eq!(&memory.0[AT as usize..][..24], [&b"the kernel's own"[..], &[0; 8]].concat());
+    assert_eq!((word(&memory.0, 0x40e) & 0xffff, word(&memory.0, 0x413) & 0xffff, memory.0[0x9_fc00]), (0x9fc0, 639, 1));
     let field = |at: usize| word(&memory.0, 0x1_0000 + at);
     assert_eq!((field(0), field(4), field(8)), (0x24d, 639, 3 << 10));
     assert_eq!((text(&memory, field(16)), text(&memory, field(64))), ("one two", "Nacre machine"));
