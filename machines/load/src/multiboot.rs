@@ -22,8 +22,8 @@ const INFORMATION: u64 = 0x1_0000;
 pub(crate) const LOADER: &[u8] = b"Nacre machine\0";
 /// Memory below 1 MiB and above it, in KiB.
 const KIB: u64 = 1024;
-/// Words of a BIOS's data: the segment of its memory behind the low one, and the latter's size in KiB.
-/// Xen places its start there, whatever else it is told.
+/// Words of a BIOS's data: the segment of its memory behind the low one, and the size of that in
+/// KiB. Xen believes them rather than what it is told.
 const BIOS_SEGMENT: u64 = 0x40e;
 const BIOS_SIZE: u64 = 0x413;
 /// Kinds of memory: it may be used, or it is reserved.

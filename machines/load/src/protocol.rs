@@ -18,7 +18,7 @@ pub enum Protocol {
 
 impl Protocol {
     /// Returns the protocol of a file: the first of the list that it has. A 32-bit file's entry of
-    /// PVH does not count, because such a file is a Xen that takes it for a machine within Xen.
+    /// PVH does not count: such a file is a Xen, whose entry is for a Xen inside another one.
     pub fn of(kernel: &dyn ByteSource) -> Result<Protocol, LoadError> {
         let start = head(kernel, 0x206)?;
         let is_elf = start.starts_with(b"\x7fELF");

@@ -27,8 +27,10 @@ const KVM_SYSTEM_TIME: u32 = 0x4b56_4d01;
 
 /// AMD's registers that read 0 here and whose writes change nothing: system configuration, top of
 /// memory, I/O ranges, interrupts pending, configuration by memory, features of the caches and of
-/// decoding. Systems read them without asking, in order to work around defects.
+/// decoding. Systems read them without asking, in order to work around defects. The first four are
+/// counters, which Xen clears.
 const ZERO: &[u32] = &[
+    0xc001_0004, 0xc001_0005, 0xc001_0006, 0xc001_0007,
     0xc001_0010, 0xc001_0016, 0xc001_0017, 0xc001_0018, 0xc001_0019, 0xc001_001a, 0xc001_001d,
     0xc001_001f, 0xc001_0055, 0xc001_0058, 0xc001_0112, 0xc001_1020, 0xc001_1021, 0xc001_1022,
     0xc001_1023, 0xc001_1029, 0xc001_102a,
