@@ -18,8 +18,6 @@ pub const ARENA_SIZE: u64 = 0x40_0000;
 const WINDOWS: [u64; 2] = [ARENA, ARENA + 0x10_0000];
 /// Number of disturbances after which a run counts as endless.
 const ENDLESS: u32 = 3000;
-/// Number of disturbances after which pauses are twice as long.
-const PATIENCE: u32 = 300;
 /// Objects of ours: the regions over the windows.
 const OUTSIDE: u64 = ARENA + 0x20_0000;
 const SLOTS: u64 = OUTSIDE + 512;
@@ -184,19 +182,16 @@ impl Stage {
 
     /// Runs the threads to their end. Every `pause` nanoseconds all objects are exported, destroyed
     /// and rebuilt in the other window. Returns the number of times.
-    ///
-    /// On a slow machine, such as one in another machine, the threads may do nothing in a pause, so
-    /// pauses become longer.
     pub fn run(&mut self, pause: u64, disturb: bool) -> Result<u32, String> {
         for number in 0..self.programs.len() as u64 {
             must(Call::ThreadStart, &[self.thread(number)])?;
         }
         let mut rebuilt = 0;
-        for number in 0..ENDLESS {
+        for _ in 0..ENDLESS {
             if self.is_over() {
                 return Ok(rebuilt);
             }
-            Thread::sleep(pause << (number / PATIENCE)).map_err(|status| format!("sleep: {status:?}"))?;
+            Thread::sleep(pause).map_err(|status| format!("sleep: {status:?}"))?;
             if disturb {
                 self.rebuild()?;
                 rebuilt += 1;
