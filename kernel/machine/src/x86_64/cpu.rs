@@ -51,6 +51,10 @@ pub struct Cpu {
     pub guest: Cell<Option<(Physical, GuestEntry)>>,
     /// Roots of the tables of the guest that this CPU runs, or 0.
     pub guest_roots: [AtomicU64; 2],
+    /// Root of the tables of which this CPU keeps extended ones for guests, or 0.
+    pub guest_tables: AtomicU64,
+    /// Number of frames that those take.
+    pub guest_tables_used: Cell<u64>,
     /// The stack on which user mode is left and entered, up to the descriptors: it is mapped
     /// wherever users run.
     entries: [u64; 16],
@@ -94,6 +98,8 @@ impl Cpu {
             entries: [0; 16],
             guest: Cell::new(None),
             guest_roots: [const { AtomicU64::new(0) }; 2],
+            guest_tables: AtomicU64::new(0),
+            guest_tables_used: Cell::new(0),
             descriptors: Descriptors::new(block, entry_stack),
         }
     }

@@ -1,7 +1,7 @@
 //! What the CPU can do, asked once, and the control bits that follow from it on every CPU.
 
 use crate::cell::BootCell;
-use super::io;
+use super::{guest, io};
 use core::arch::x86_64::{CpuidResult, __cpuid, __cpuid_count};
 
 /// Features of the CPU, from CPUID, that the kernel uses. All CPUs are assumed to be alike.
@@ -18,8 +18,10 @@ pub struct Features {
     pub xsave: bool,
     /// Ticks of the time-stamp counter a second, if CPUID tells.
     pub tsc_frequency: Option<u64>,
-    /// Guests: SVM with nested paging.
+    /// Guests: SVM with nested paging, or VMX.
     pub guests: bool,
+    /// Guests are run by VMX.
+    pub vmx: bool,
     /// Users run without the kernel's tables: see `entry`.
     pub isolates: bool,
     /// A switch of spaces needs nothing but `base_instructions` and a new root.
@@ -42,6 +44,7 @@ const CR4_GLOBAL_PAGES: u64 = 1 << 7;
 const CR4_FXSR: u64 = 1 << 9;
 const CR4_SIMD_EXCEPTIONS: u64 = 1 << 10;
 const CR4_UMIP: u64 = 1 << 11;
+const CR4_VMX: u64 = 1 << 13;
 const CR4_BASES: u64 = 1 << 16;
 const CR4_XSAVE: u64 = 1 << 18;
 const CR4_SMEP: u64 = 1 << 20;
@@ -100,6 +103,8 @@ fn detect(isolate: Option<u64>) -> Features {
     let (structured_b, structured_c, structured_d) = if highest >= 7 { (structured.ebx, structured.ecx, structured.edx) } else { (0, 0, 0) };
     let isolates = isolate.map_or_else(|| leaks(structured_d), |number| number != 0);
     let extended = __cpuid(0x8000_0001);
+    let vmx = bit(basic.ecx, 5) && guest::vmx::are_there();
+    let svm = bit(extended.ecx, 2) && has_guests();
     let optional = [
         (bit(basic.edx, 7), CR4_MACHINE_CHECK),
         // What is global stays in sight when the root changes.
@@ -107,6 +112,7 @@ fn detect(isolate: Option<u64>) -> Features {
         (bit(structured_c, 2), CR4_UMIP),
         (bit(structured_b, 0), CR4_BASES),
         (bit(basic.ecx, 26), CR4_XSAVE),
+        (vmx, CR4_VMX),
         (bit(structured_b, 7), CR4_SMEP),
         (bit(structured_b, 20) && !is_emulated(basic), CR4_SMAP),
     ];
@@ -118,7 +124,8 @@ fn detect(isolate: Option<u64>) -> Features {
         tsc_deadline: bit(basic.ecx, 24),
         xsave: bit(basic.ecx, 26),
         tsc_frequency: frequency(highest),
-        guests: bit(extended.ecx, 2) && has_guests(),
+        guests: svm || vmx,
+        vmx,
         isolates,
         is_plain: !isolates && bit(structured_b, 0),
         control_4: optional.iter().filter(|(has, _)| *has).fold(always, |bits, (_, bit)| bits | bit),
@@ -139,7 +146,7 @@ pub fn enable() {
     // SAFETY: paging, long mode and write protection stay as they are; what is added is announced
     // by CPUID, and the kernel touches no user page.
     unsafe {
-        io::msr_write(EFER, io::msr_read(EFER) | EFER_SYSCALL | EFER_NO_EXECUTE | if get().guests { EFER_GUESTS } else { 0 });
+        io::msr_write(EFER, io::msr_read(EFER) | EFER_SYSCALL | EFER_NO_EXECUTE | if get().guests && !get().vmx { EFER_GUESTS } else { 0 });
         io::cr4_write(get().control_4);
         io::cr0_write(CR0_PROTECTED | CR0_EXTENSION | CR0_MONITOR | CR0_NUMERIC_ERROR | CR0_WRITE_PROTECT | CR0_PAGING);
     }

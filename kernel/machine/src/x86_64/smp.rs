@@ -114,7 +114,7 @@ pub fn prepare(index: usize) {
     entry::enable(cpu);
     interrupt_table::load();
     fpu::enable(cpu);
-    guest::pages::enable();
+    guest::enable();
 }
 
 /// The CPU asks the core what to do, on its own stack.

@@ -68,7 +68,7 @@ fn carving_frames(memory_end: u64, image_size: u64, cpus: u64) -> u64 {
     // Twice: in the root that isolated users get, too.
     let window_tables = 2 * (8 + (cpus * layout::BLOCK_STRIDE).div_ceil(2 << 20));
     let blocks = cpus * layout::BLOCK_FRAMES as u64;
-    frames::size_in_frames(memory_end) + direct_tables + image_tables + window_tables + blocks + guest::pages::frames(cpus) + FIRST_OBJECTS
+    frames::size_in_frames(memory_end) + direct_tables + image_tables + window_tables + blocks + guest::frames(cpus) + FIRST_OBJECTS
 }
 
 fn page_round(size: u64) -> u64 {
@@ -176,7 +176,7 @@ pub fn start(memory: BootMemory, description: &BootDescription, image: ImageLayo
     // SAFETY: one CPU runs.
     unsafe { frames::create(&description.memory, &mut carving) };
     // SAFETY: one CPU runs.
-    unsafe { guest::pages::initialize(&mut carving, plan.cpus as u64) };
+    unsafe { guest::initialize(&mut carving, plan.cpus as u64) };
     plan.mark_frames();
     plan.clean_module_end();
     let objects = MemoryRange { start: carving.take(FIRST_OBJECTS).0, size: FIRST_OBJECTS << 12 };

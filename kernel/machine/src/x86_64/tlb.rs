@@ -76,6 +76,7 @@ pub fn flush(cpus: u64, root: Physical, low: u64, high: u64) {
         flush_local(low, high);
     }
     let all = !(1 << mine.index.get());
+    guest::entry::forget(root);
     // A guest leaves its CPU to answer, and forgets all when it is entered again.
     let others = using(cpus & all, |cpu| cpu.root.load(Ordering::Relaxed) == root.0) | using(all, |cpu| guest::entry::uses(cpu, root));
     if others != 0 {

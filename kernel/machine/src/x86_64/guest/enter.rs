@@ -4,9 +4,9 @@
 use super::super::cpu::{self, Cpu};
 use super::super::doors;
 use super::super::latency::EntryKind;
-use super::super::fpu;
+use super::super::{features, fpu};
 use super::entry::uses_from_now;
-use super::{pages, vmcb, world};
+use super::{frame, pages, vmcb, vmx, world};
 use nacre_abi::Call;
 use nacre_core::Next;
 use nacre_core::machine::GuestEntry;
@@ -37,36 +37,55 @@ pub fn entered() -> ! {
     }
 }
 
+/// A guest was left.
+pub struct Left {
+    /// Number of the exit.
+    pub exit: u64,
+    /// Error code and address of an access that the tables do not allow.
+    pub error: u64,
+    /// Its address.
+    pub address: u64,
+}
+
 fn run(cpu: &Cpu, entry: &GuestEntry) -> ! {
-    let Some(pages) = pages::this() else { doors::leave() };
-    let mut registers = [0; 16];
-    if !vmcb::load(&pages, entry, &mut registers) {
-        uses_from_now(cpu, None);
-        vmcb::refuse(entry.frame);
-        doors::pass_call();
-    }
     if cpu.fpu_traps.get() {
         fpu::trapped(cpu);
+    }
+    let left = if features::get().vmx { vmx::run(cpu, entry) } else { run_svm(entry) };
+    // What the space's tables show they show while this CPU is known to use them.
+    let is_filled = left.as_ref().is_some_and(|left| features::get().vmx && left.exit == NESTED_FAULT && vmx::fill(cpu, entry, left.address, doors::needed(left.error)));
+    uses_from_now(cpu, None);
+    let Some(left) = left else {
+        frame::refuse(entry.frame);
+        doors::pass_call()
+    };
+    match left.exit {
+        NESTED_FAULT if !is_filled => {
+            frame::deliver_again(entry.frame);
+            // The guest touched what its space's tables do not show.
+            doors::locked(EntryKind::Vector(PAGE_FAULT), |kernel| kernel.guest_fault(left.address, doors::needed(left.error), left.error))
+        }
+        MACHINE_CHECK => panic!("the machine reports an error of its own"),
+        exit if is_filled || exit == RETURN || INTERRUPTS.contains(&exit) => {
+            frame::deliver_again(entry.frame);
+            doors::leave()
+        }
+        _ => {
+            frame::tell(entry.frame);
+            doors::pass_call()
+        }
+    }
+}
+
+/// Runs a guest by SVM. `None`: the processor would not take it.
+fn run_svm(entry: &GuestEntry) -> Option<Left> {
+    let (pages, mut registers) = (pages::this()?, [0; 16]);
+    if !vmcb::load(&pages, entry, &mut registers) {
+        return None;
     }
     world::run(&pages, &mut registers);
     // The stack pointer and RAX are in the block alone.
     let exit = vmcb::store(&pages, entry, &registers);
-    uses_from_now(cpu, None);
-    match exit {
-        NESTED_FAULT => {
-            vmcb::deliver_again(entry.frame);
-            let (error, address) = vmcb::fault_of(&pages);
-            // The guest touched what its space's tables do not show.
-            doors::locked(EntryKind::Vector(PAGE_FAULT), |kernel| kernel.guest_fault(address, doors::needed(error), error))
-        }
-        MACHINE_CHECK => panic!("the machine reports an error of its own"),
-        exit if exit == RETURN || INTERRUPTS.contains(&exit) => {
-            vmcb::deliver_again(entry.frame);
-            doors::leave()
-        }
-        _ => {
-            vmcb::tell(entry.frame);
-            doors::pass_call()
-        }
-    }
+    let (error, address) = vmcb::fault_of(&pages);
+    Some(Left { exit, error, address })
 }

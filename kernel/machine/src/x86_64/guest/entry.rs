@@ -16,6 +16,13 @@ pub fn uses_from_now(cpu: &Cpu, entry: Option<GuestEntry>) {
     cpu.guest_roots.iter().zip(roots).for_each(|(word, root)| word.store(root, Ordering::Release));
 }
 
+/// Makes CPUs that keep translations of these tables for guests drop them before they enter one.
+pub fn forget(root: Physical) {
+    cpu::all().for_each(|cpu| {
+        let _ = cpu.guest_tables.compare_exchange(root.0, 0, Ordering::AcqRel, Ordering::Relaxed);
+    });
+}
+
 /// Returns true if the guest of a CPU uses these tables.
 pub fn uses(cpu: &Cpu, root: Physical) -> bool {
     cpu.guest_roots.iter().any(|word| word.load(Ordering::Acquire) == root.0)

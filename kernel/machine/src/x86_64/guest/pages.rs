@@ -15,7 +15,7 @@ const FRAMES_A_CPU: u64 = 4;
 
 /// Model-specific registers that a guest may use as it likes: all of them change places with the
 /// kernel's at each switch of worlds.
-const OWN_REGISTERS: [u32; 10] = [
+pub const OWN_REGISTERS: [u32; 10] = [
     0x174, 0x175, 0x176, // SYSENTER
     0xc000_0081, 0xc000_0082, 0xc000_0083, 0xc000_0084, // STAR LSTAR CSTAR SFMASK
     0xc000_0100, 0xc000_0101, 0xc000_0102, // bases of fs and gs, and the kernel's of gs
@@ -25,7 +25,7 @@ static FIRST: BootCell<Option<Physical>> = BootCell::new();
 
 /// Number of frames that `initialize` takes for so many CPUs.
 pub fn frames(cpus: u64) -> u64 {
-    if features::get().guests { PORT_MAP_FRAMES + REGISTER_MAP_FRAMES + cpus * FRAMES_A_CPU } else { 0 }
+    if features::get().guests && !features::get().vmx { PORT_MAP_FRAMES + REGISTER_MAP_FRAMES + cpus * FRAMES_A_CPU } else { 0 }
 }
 
 /// Makes the pages of `cpus` CPUs.

@@ -2,12 +2,12 @@
 //! Offsets are in words of 64 bits. Manual: appendix B.
 
 use super::super::direct_map::thread_words;
-use super::super::machine::X86;
+use super::frame::{read, write};
 use super::pages::Pages;
 use super::shadow;
 use core::cell::Cell;
-use nacre_abi::frame::{EXIT_INVALID, event, word};
-use nacre_core::machine::{GuestEntry, Machine, Physical};
+use nacre_abi::frame::{EXIT_INVALID, word};
+use nacre_core::machine::{GuestEntry, Physical};
 
 const ACCESSES: usize = 0;
 const EXCEPTIONS: usize = 1;
@@ -113,14 +113,6 @@ const RUNS: [(usize, usize, usize); 2] = [(word::SEGMENTS, SEGMENTS, 20), (word:
 
 /// The general registers that the switch of worlds itself loads and stores.
 pub type Registers = [u64; 16];
-
-fn read(frame: Physical, number: usize) -> u64 {
-    X86.read_word(frame.add(8 * number as u64))
-}
-
-fn write(frame: Physical, number: usize, value: u64) {
-    X86.write_word(frame.add(8 * number as u64), value);
-}
 
 /// Returns true if the processor takes the event that a frame asks to be delivered.
 fn is_deliverable(inject: u64) -> bool {
@@ -260,29 +252,8 @@ fn waiting(block: &[Cell<u64>; 512]) -> Option<u64> {
     (interrupt & WAITS != 0 && leaving & LEAVING_WINDOW == 0).then_some(EVENT_VALID | interrupt >> 32 & 0xff)
 }
 
-/// Lets what was being delivered, when a guest was left without its monitor, be delivered when it
-/// goes on; but an instruction that interrupts, by number, INT3 or INTO, is simply made again.
-pub fn deliver_again(frame: Physical) {
-    let interrupted = read(frame, word::INTERRUPTED);
-    let is_instruction = matches!((interrupted >> 8 & 7, interrupted & 0xff), (4, _) | (3, 3 | 4));
-    if interrupted >> 31 & 1 == 1 && !is_instruction {
-        write(frame, word::INJECT, interrupted);
-    }
-}
-
 /// The error code and the address of a nested page fault.
 pub fn fault_of(pages: &Pages) -> (u64, u64) {
     let block = thread_words(pages.control);
     (block[INFORMATION[0]].get(), block[INFORMATION[1]].get())
-}
-
-/// Tells that the guest was left for its monitor.
-pub fn tell(frame: Physical) {
-    write(frame, word::EVENT, event::EXIT);
-}
-
-/// Tells of a state that the processor does not take.
-pub fn refuse(frame: Physical) {
-    write(frame, word::EXIT, EXIT_INVALID);
-    tell(frame);
 }

@@ -1,0 +1,36 @@
+//! Words of a frame, and what becomes of it whichever processor the guest ran on.
+
+use super::super::machine::X86;
+use nacre_abi::frame::{EXIT_INVALID, event, word};
+use nacre_core::machine::{Machine, Physical};
+
+/// Reads a word of the frame.
+pub fn read(frame: Physical, number: usize) -> u64 {
+    X86.read_word(frame.add(8 * number as u64))
+}
+
+/// Writes a word of the frame.
+pub fn write(frame: Physical, number: usize, value: u64) {
+    X86.write_word(frame.add(8 * number as u64), value);
+}
+
+/// Lets what was being delivered, when a guest was left without its monitor, be delivered when it
+/// goes on; but an instruction that interrupts, by number, INT3 or INTO, is simply made again.
+pub fn deliver_again(frame: Physical) {
+    let interrupted = read(frame, word::INTERRUPTED);
+    let is_instruction = matches!((interrupted >> 8 & 7, interrupted & 0xff), (4, _) | (3, 3 | 4));
+    if interrupted >> 31 & 1 == 1 && !is_instruction {
+        write(frame, word::INJECT, interrupted);
+    }
+}
+
+/// Tells that the guest was left for its monitor.
+pub fn tell(frame: Physical) {
+    write(frame, word::EVENT, event::EXIT);
+}
+
+/// Tells of a state that the processor does not take.
+pub fn refuse(frame: Physical) {
+    write(frame, word::EXIT, EXIT_INVALID);
+    tell(frame);
+}
