@@ -76,7 +76,7 @@ pub fn lint(tree: &Tree, arguments: &LintArguments) -> Outcome<i32> {
 
 /// Returns the number of code lines in a crate's folders `guest`.
 fn count_guests(member: &Crate) -> Outcome<usize> {
-    let is_guest = |path: &&PathBuf| path.parent().is_some_and(|folder| folder.ends_with("guest"));
+    let is_guest = |path: &&PathBuf| path.parent().is_some_and(|folder| folder.components().any(|part| part.as_os_str() == "guest"));
     let mut all = Counts::default();
     for path in member.files.iter().filter(is_guest) {
         let text = fs::read_to_string(path).context(Class::File, || format!("cannot read {}", path.display()))?;

@@ -103,7 +103,7 @@ fn detect(isolate: Option<u64>) -> Features {
     let (structured_b, structured_c, structured_d) = if highest >= 7 { (structured.ebx, structured.ecx, structured.edx) } else { (0, 0, 0) };
     let isolates = isolate.map_or_else(|| leaks(structured_d), |number| number != 0);
     let extended = __cpuid(0x8000_0001);
-    let vmx = bit(basic.ecx, 5) && guest::vmx::are_there();
+    let vmx = bit(basic.ecx, 5) && guest::vmx::abilities::are_there();
     let svm = bit(extended.ecx, 2) && has_guests();
     let optional = [
         (bit(basic.edx, 7), CR4_MACHINE_CHECK),

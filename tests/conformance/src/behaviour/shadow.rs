@@ -1,7 +1,7 @@
 //! Shadow guests: guests that run on tables which their monitor fills by views.
 
 use super::checks::{equal, must};
-use super::guests::{FRAME, HALT_EXIT, ODD, enter, get, interrupted, is_there, set};
+use super::guests::{is_intel, FRAME, HALT_EXIT, ODD, enter, get, interrupted, is_there, set};
 use crate::fixture::{ARENA, BUFFER, EXPORTED, FREE, REGION, SPARE};
 use alloc::format;
 use alloc::string::String;
@@ -118,7 +118,10 @@ pub fn control() -> Result<(), String> {
     let code = [0x0f, 0x20, 0xd8, 0x0f, 0x22, 0xd8, 0x0f, 0x20, 0xc0, 0x0f, 0x22, 0xc0, 0x0f, 0x20, 0xe0, 0x0f, 0x22, 0xe0, 0x0f, 0x01, 0x38];
     guest(&[&code[..], &[0x0f, 0x01, 0xe0, 0x0f, 0x01, 0xf0, 0x0f, 0x06, 0xf4]].concat())?;
     enter_page(LOWER_VIEW, CODE, EXECUTE | VIEW_PRIVILEGED, 0)?;
-    for (exit, length) in [(3, 3), (0x13, 3), (0, 3), (0x10, 3), (4, 3), (0x14, 3), (INVALIDATE, 3), (0, 3), (0x10, 3), (0x10, 2)] {
+    // By VMX the others change nothing, so the guest is not left for them.
+    let all = [(3, 3), (0x13, 3), (0, 3), (0x10, 3), (4, 3), (0x14, 3), (INVALIDATE, 3), (0, 3), (0x10, 3), (0x10, 2)];
+    let some = [all[0], all[1], all[6]];
+    for (exit, length) in if is_intel() { some.to_vec() } else { all.to_vec() } {
         equal("the exit", enter()?, exit)?;
         set(word::RIP, get(word::RIP) + length);
     }
@@ -166,6 +169,7 @@ pub fn objects() -> Result<(), String> {
     // A nested guest there misses the page, so the tables get what there is of it.
     set(word::KIND, kind::NESTED);
     set(word::CR0, 0x11);
+    set(word::CR4, 0);
     set(word::EFER, 0);
     set(word::SEGMENTS + 2, 0xc9b << 16 | 0xffff_ffff << 32);
     set(word::RIP, HERE);

@@ -6,7 +6,8 @@ use super::super::doors;
 use super::super::latency::EntryKind;
 use super::super::{features, fpu};
 use super::entry::uses_from_now;
-use super::{frame, pages, vmcb, vmx, world};
+use super::frame::{self, Left};
+use super::{pages, vmcb, vmx, world};
 use nacre_abi::Call;
 use nacre_core::Next;
 use nacre_core::machine::GuestEntry;
@@ -35,16 +36,6 @@ pub fn entered() -> ! {
         Some(entry) => run(cpu::this(), &entry),
         None => doors::leave(),
     }
-}
-
-/// A guest was left.
-pub struct Left {
-    /// Number of the exit.
-    pub exit: u64,
-    /// Error code and address of an access that the tables do not allow.
-    pub error: u64,
-    /// Its address.
-    pub address: u64,
 }
 
 fn run(cpu: &Cpu, entry: &GuestEntry) -> ! {

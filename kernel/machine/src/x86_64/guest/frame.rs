@@ -4,6 +4,16 @@ use super::super::machine::X86;
 use nacre_abi::frame::{EXIT_INVALID, event, word};
 use nacre_core::machine::{Machine, Physical};
 
+/// A guest was left.
+pub struct Left {
+    /// Number of the exit.
+    pub exit: u64,
+    /// Error code of an access that the tables do not allow.
+    pub error: u64,
+    /// Address of that access.
+    pub address: u64,
+}
+
 /// Reads a word of the frame.
 pub fn read(frame: Physical, number: usize) -> u64 {
     X86.read_word(frame.add(8 * number as u64))
@@ -12,6 +22,12 @@ pub fn read(frame: Physical, number: usize) -> u64 {
 /// Writes a word of the frame.
 pub fn write(frame: Physical, number: usize, value: u64) {
     X86.write_word(frame.add(8 * number as u64), value);
+}
+
+/// Returns true if the processor takes the event that a frame asks to be delivered.
+pub fn is_deliverable(inject: u64) -> bool {
+    let (vector, kind) = (inject & 0xff, inject >> 8 & 7);
+    inject >> 31 & 1 == 0 || matches!(kind, 0 | 4) || kind == 2 && vector == 2 || kind == 3 && vector < 32 && vector != 2
 }
 
 /// Lets what was being delivered, when a guest was left without its monitor, be delivered when it

@@ -2,7 +2,7 @@
 //! Offsets are in words of 64 bits. Manual: appendix B.
 
 use super::super::direct_map::thread_words;
-use super::frame::{read, write};
+use super::frame::{is_deliverable, read, write};
 use super::pages::Pages;
 use super::shadow;
 use core::cell::Cell;
@@ -113,12 +113,6 @@ const RUNS: [(usize, usize, usize); 2] = [(word::SEGMENTS, SEGMENTS, 20), (word:
 
 /// The general registers that the switch of worlds itself loads and stores.
 pub type Registers = [u64; 16];
-
-/// Returns true if the processor takes the event that a frame asks to be delivered.
-fn is_deliverable(inject: u64) -> bool {
-    let (vector, kind) = (inject & 0xff, inject >> 8 & 7);
-    inject >> 31 & 1 == 0 || matches!(kind, 0 | 4) || kind == 2 && vector == 2 || kind == 3 && vector < 32 && vector != 2
-}
 
 /// Fills the block. Each word that something is decided by is read once. False: the processor would
 /// not take it.

@@ -1,71 +1,18 @@
-//! What guests are left for, and what changes places at a switch of worlds, as this processor takes
-//! it. Manual: 25.6 to 25.8, appendix A.
+//! The words of a VMCS that say what guests are left for, as this processor takes them.
 
-use super::super::super::{features, io};
+use super::super::super::io;
+use super::abilities::*;
 use super::{field, world};
-
-/// Interrupts, and those without mask.
-const PIN: u64 = 1 | 1 << 3;
-/// A time offset; HLT, MWAIT, RDPMC, writes of CR8, debug registers, all ports and MONITOR leave
-/// the guest; the task priority is kept for it; the map of registers and the second word count.
-const PRIMARY: u64 = 1 << 3 | 1 << 7 | 1 << 10 | 1 << 11 | 1 << 19 | 1 << 21 | 1 << 23 | 1 << 24 | 1 << 28 | 1 << 29 | 1 << 31;
-/// The guest is left as soon as it takes interrupts.
-pub const WINDOW: u64 = 1 << 2;
-/// RDTSC leaves the guest.
-pub const TIME: u64 = 1 << 12;
-/// INVLPG, and loads and stores of CR3, leave a shadow guest.
-const SHADOW: u64 = 1 << 9 | 1 << 15 | 1 << 16;
-/// WBINVD leaves the guest.
-const SECONDARY: u64 = 1 << 6;
-/// Extended page tables, and modes without paging.
-const NESTED: u64 = 1 << 1 | 1 << 7;
-/// INVPCID is there; it leaves a guest that INVLPG leaves.
-const INVPCID: u64 = 1 << 12;
-/// The kernel is 64-bit code; debug control is saved, PAT and EFER change places.
-const EXIT: u64 = 1 << 2 | 1 << 9 | 1 << 18 | 1 << 19 | 1 << 20 | 1 << 21;
-/// Debug control, PAT and EFER are loaded.
-const ENTRY: u64 = 1 << 2 | 1 << 14 | 1 << 15;
-const ENTRY_LONG: u64 = 1 << 9;
-/// #DB, #AC and #MC; of a shadow guest #PF, too.
-const EXCEPTIONS: u64 = 1 << 1 | 1 << 17 | 1 << 18;
-const PAGE_FAULT: u64 = 1 << 14;
-
-const SECONDARY_ALLOWED: u32 = 0x48b;
-/// What may and must be in the words of `PIN`, `PRIMARY`, `EXIT` and `ENTRY`.
-const PIN_ALLOWED: u32 = 0x48d;
-const PRIMARY_ALLOWED: u32 = 0x48e;
-const EXIT_ALLOWED: u32 = 0x48f;
-const ENTRY_ALLOWED: u32 = 0x490;
-
-/// Returns true if the processor has all that guests need here. It has VMX.
-pub fn are_there() -> bool {
-    const BASIC: u32 = 0x480;
-    /// The four words tell what may be absent.
-    const TELLS: u64 = 1 << 55;
-    const TABLES: u32 = 0x48c;
-    /// Four levels, written back; INVEPT, for all.
-    const NEEDED: u64 = 1 << 6 | 1 << 14 | 1 << 20 | 1 << 26;
-    const FEATURE_CONTROL: u32 = 0x3a;
-    /// Locked, and allowed.
-    const FORBIDDEN: [u64; 2] = [1, 1 << 2];
-    let allows = |register, bits: u64| io::msr_read(register) >> 32 & bits == bits;
-    io::msr_read(FEATURE_CONTROL) & (FORBIDDEN[0] | FORBIDDEN[1]) != FORBIDDEN[0]
-        && io::msr_read(BASIC) & TELLS != 0
-        && allows(PIN_ALLOWED, PIN)
-        && allows(PRIMARY_ALLOWED, PRIMARY | WINDOW | TIME | SHADOW)
-        && allows(SECONDARY_ALLOWED, SECONDARY | NESTED)
-        && allows(EXIT_ALLOWED, EXIT)
-        && allows(ENTRY_ALLOWED, ENTRY | ENTRY_LONG)
-        && io::msr_read(TABLES) & NEEDED == NEEDED
-}
 
 /// Fills the words. `more`: bits of the primary word.
 pub fn load(is_shadow: bool, is_long: bool, more: u64) {
     let when = |is_so, bits| if is_so { bits } else { 0 };
     let must = |register, bits| io::msr_read(register) & 0xffff_ffff | bits;
     let second = io::msr_read(SECONDARY_ALLOWED) >> 32;
+    let timer = io::msr_read(PIN_ALLOWED) >> 32 & TIMER;
     let words = [
-        (field::PIN, must(PIN_ALLOWED, PIN)),
+        (field::PIN, must(PIN_ALLOWED, PIN | timer)),
+        (field::TIMER, TIME_INSIDE >> (io::msr_read(MISCELLANEOUS) & 31)),
         (field::PRIMARY, must(PRIMARY_ALLOWED, PRIMARY | more | when(is_shadow, SHADOW))),
         (field::SECONDARY, SECONDARY | when(!is_shadow, NESTED) | second & INVPCID),
         (field::EXCEPTIONS, EXCEPTIONS | when(is_shadow, PAGE_FAULT)),
@@ -73,5 +20,4 @@ pub fn load(is_shadow: bool, is_long: bool, more: u64) {
         (field::ENTRY, must(ENTRY_ALLOWED, ENTRY | when(is_long, ENTRY_LONG))),
     ];
     words.iter().for_each(|(number, value)| world::write(*number, *value));
-    debug_assert!(features::get().vmx);
 }

@@ -7,6 +7,7 @@ use nacre_core::machine::Physical;
 
 const EXCEPTION: u64 = 0;
 const INTERRUPT: u64 = 1;
+const TIMER: u64 = 52;
 const WINDOW: u64 = 7;
 const CONTROL: u64 = 28;
 const DEBUG_REGISTER: u64 = 29;
@@ -70,7 +71,7 @@ pub fn tell(frame: Physical, waits: bool) -> (u64, u64, u64) {
     match reason & 0xffff {
         _ if reason & FAILED != 0 => put(EXIT_INVALID, reason, qualification),
         EXCEPTION => exception(frame, qualification, put),
-        INTERRUPT => put(KERNELS, 0, 0),
+        INTERRUPT | TIMER => put(KERNELS, 0, 0),
         // It takes what waits for it when it is entered again.
         WINDOW => put(if waits { KERNELS } else { TAKES_INTERRUPTS }, 0, 0),
         CONTROL => put(control(qualification), 0, 0),
@@ -107,7 +108,7 @@ fn control(qualification: u64) -> u64 {
     }
 }
 
-/// What SVM says of an access to a port.
+/// Word by which SVM tells of an access to a port.
 fn port(qualification: u64) -> u64 {
     let (bytes, bit) = ((qualification & 7) + 1, |at: u32| qualification >> at & 1);
     // Bit 3 is set for a read, bit 4 for a string, bit 5 for a repeated one.

@@ -54,6 +54,7 @@ pub const QUALIFICATION: u32 = 0x6400;
 pub const BLOCKING: u32 = 0x4824;
 pub const ACTIVITY: u32 = 0x4826;
 pub const SYSENTER_CS: u32 = 0x482a;
+pub const TIMER: u32 = 0x482e;
 
 pub const CR0_MASK: u32 = 0x6000;
 pub const CR4_MASK: u32 = 0x6002;

@@ -2,6 +2,7 @@
 //! Intel 64 and IA-32 Architectures Software Developer's Manual, volume 3, chapters 24 to 31 and
 //! appendices A to C.
 
+pub mod abilities;
 mod controls;
 mod exit;
 mod field;
@@ -12,12 +13,10 @@ mod tables;
 mod world;
 
 use super::super::cpu::Cpu;
-use super::enter::Left;
+use super::frame::Left;
 use state::Loaded;
 use nacre_abi::Rights;
 use nacre_core::machine::GuestEntry;
-
-pub use controls::are_there;
 
 /// Runs the guest until it is left. `None`: the processor would not take it.
 pub fn run(cpu: &Cpu, entry: &GuestEntry) -> Option<Left> {

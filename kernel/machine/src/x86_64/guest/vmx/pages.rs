@@ -80,7 +80,7 @@ pub const HOST_LIST: u64 = 2048;
 pub struct Pages {
     /// Map of model-specific registers.
     pub registers: Physical,
-    /// What the processor keeps for VMX.
+    /// Page that the processor keeps for VMX.
     pub own: Physical,
     /// The VMCS.
     pub control: Physical,

@@ -2,12 +2,11 @@
 
 use super::super::super::direct_map::{DirectTables, thread_words};
 use super::super::super::{io, page_table};
-use super::super::enter::Left;
-use super::super::frame::{read, write};
+use super::super::frame::{Left, is_deliverable, read, write};
 use super::super::shadow;
 use super::pages::{HOST_LIST, Pages};
 use super::world::{DescriptorTables, Registers};
-use super::{controls, exit, field, segments, world};
+use super::{abilities, controls, exit, field, segments, world};
 use nacre_abi::USER_END;
 use nacre_abi::frame::word;
 use nacre_core::machine::{GuestEntry, LeafKind, Physical};
@@ -53,9 +52,9 @@ const PLAIN: [(usize, u32); 5] = [
     (word::CR3, field::CR3),
 ];
 
-/// What became of a frame whose guest is to be entered.
+/// Result of filling the VMCS.
 pub enum Loaded {
-    /// It can be entered. `waits`: it does not take the external interrupt that it has now.
+    /// The guest can be entered. `waits`: it does not take the external interrupt that it has now.
     Whole { waits: bool },
     /// Tables of the guest's that the processor reads now are not there, at this address.
     Lacks(u64),
@@ -80,11 +79,13 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> Opt
         world::write(field::CR0, cr0 | NUMERIC_ERROR);
         world::write(field::CR4, cr4 | VMX);
     }
-    world::write(field::CR0_MASK, if is_shadow { u64::MAX } else { NUMERIC_ERROR });
+    // As by SVM, a guest that has long mode enabled is left when it changes CR0.
+    let is_enabled = efer & LONG_ENABLED != 0;
+    world::write(field::CR0_MASK, if is_shadow || is_enabled { u64::MAX } else { NUMERIC_ERROR });
     world::write(field::CR4_MASK, if is_shadow { u64::MAX } else { !CR4_BITS });
     world::write(field::CR0_SHOWN, cr0);
     world::write(field::CR4_SHOWN, cr4);
-    let is_long = is_shadow || efer & LONG_ENABLED != 0 && cr0 & PAGING != 0;
+    let is_long = is_shadow || is_enabled && cr0 & PAGING != 0;
     world::write(field::EFER, if is_long { efer | LONG_ENABLED | LONG_ACTIVE } else { efer });
     let flags = get(word::RFLAGS) & RFLAGS_BITS | 2;
     world::write(field::RFLAGS, if is_long { flags & !VIRTUAL_8086 } else { flags });
@@ -104,7 +105,7 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> Opt
     deliver(frame, if waits { 0 } else { inject })?;
     let asks = get(word::WINDOW) != 0 || waits;
     let hides_time = entry.hides_time || get(word::TIME_READS) != 0;
-    controls::load(is_shadow, is_long, if asks { controls::WINDOW } else { 0 } | if hides_time { controls::TIME } else { 0 });
+    controls::load(is_shadow, is_long, if asks { abilities::WINDOW } else { 0 } | if hides_time { abilities::TIME } else { 0 });
     lists(pages, frame);
     host();
     let has_directories = !is_shadow && !is_long && cr0 & PAGING != 0 && cr4 & ADDRESS_EXTENSION != 0;
@@ -117,6 +118,9 @@ fn deliver(frame: Physical, inject: u64) -> Option<()> {
     if inject & VALID == 0 {
         world::write(field::INJECT, 0);
         return Some(());
+    }
+    if !is_deliverable(inject) {
+        return None;
     }
     let kind = inject >> 8 & 7;
     if kind == SOFTWARE {
@@ -193,7 +197,7 @@ pub fn store(pages: &Pages, entry: &GuestEntry, registers: &Registers, waits: bo
     segments::store(frame);
     if entry.upper.is_none() {
         let merged = |real, shown, mask: u64| world::read(real) & !mask | world::read(shown) & mask;
-        put(word::CR0, merged(field::CR0, field::CR0_SHOWN, NUMERIC_ERROR));
+        put(word::CR0, merged(field::CR0, field::CR0_SHOWN, world::read(field::CR0_MASK)));
         put(word::CR4, merged(field::CR4, field::CR4_SHOWN, !CR4_BITS));
         put(word::CR3, world::read(field::CR3));
         put(word::EFER, world::read(field::EFER));
@@ -208,7 +212,7 @@ pub fn store(pages: &Pages, entry: &GuestEntry, registers: &Registers, waits: bo
     Left { exit, error, address }
 }
 
-/// What was being delivered when the guest was left, and where its instruction ends.
+/// Tells what was being delivered when the guest was left, and where its instruction ends.
 fn interrupted(frame: Physical) {
     let found = world::read(field::INTERRUPTED);
     let kind = if MORE_EXCEPTIONS.contains(&(found >> 8 & 7)) { EXCEPTION } else { found >> 8 & 7 };

@@ -1,8 +1,8 @@
 //! Extended page tables: a cache of what the tables of a guest's space show, of each CPU, filled
 //! page by page as the guest misses them. The space's own tables have bits that these may not have.
 //!
-//! Whoever takes something out of the space's tables (`entry::forget`) empties the cache of each CPU
-//! that has them; a CPU whose guest runs is asked to leave it before.
+//! Whoever takes something out of the space's tables (`entry::forget`) empties the cache of each
+//! CPU that has them; a CPU whose guest runs is asked to leave it before.
 
 use super::super::super::cpu::Cpu;
 use super::super::super::direct_map::{DirectTables, thread_words};
@@ -38,7 +38,8 @@ fn empty(cpu: &Cpu, pages: &Pages) {
 }
 
 /// Enters the page at `address` as the space's tables show it. Returns false if they do not allow
-/// the access. Before this CPU says that its guest has left: the tables stay as long as it does not.
+/// the access. Before this CPU says that its guest has left: the tables stay as long as it has not
+/// said so.
 pub fn fill(cpu: &Cpu, pages: &Pages, root: Physical, address: u64, needed: Rights) -> bool {
     if address >= nacre_abi::USER_END {
         return false;

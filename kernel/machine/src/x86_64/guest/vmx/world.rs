@@ -84,7 +84,7 @@ pub struct DescriptorTables {
 }
 
 impl DescriptorTables {
-    /// Those in use.
+    /// Returns those in use.
     pub fn now() -> DescriptorTables {
         let (mut segments, mut interrupts) = (Pointer { limit: 0, base: 0 }, Pointer { limit: 0, base: 0 });
         // SAFETY: writes the two places.
