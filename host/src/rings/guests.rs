@@ -1,5 +1,6 @@
 //! Guest machines: Debian's unmodified kernel in `machine`, alone and between other monitors.
 
+mod bochs;
 mod compiler;
 mod debugged;
 mod frozen;
@@ -172,6 +173,7 @@ pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts
     multiboot::run(products, filter, &mut tally)?;
     tally.add(nested::run(products, filter, jobs)?);
     networked::run(products, filter, &mut tally)?;
+    bochs::run(products, filter, &mut tally)?;
     Ok(tally)
 }
 
