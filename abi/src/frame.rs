@@ -4,7 +4,8 @@
 //! All words are 64 bits. The kernel reads the frame when the guest is entered and writes it before
 //! anything else when the guest is left, so a thread that is stopped has all of its guest in
 //! memory. The layout of segments and the numbers of exits are those of AMD's SVM (AMD64
-//! Architecture Programmer's Manual, volume 2, chapter 15 and appendices B and C).
+//! Architecture Programmer's Manual, volume 2, chapter 15 and appendices B and C), also where the
+//! processor is Intel's.
 
 /// Version of this layout, in word [`VERSION`].
 pub const FRAME_VERSION: u64 = 1;
@@ -92,7 +93,9 @@ pub mod kind {
     /// the lower half of its own, and addresses of `UPPER_SPACE` those of the upper half, counted
     /// from its start. CR0, CR3, CR4 and EFER in the frame are what the guest believes; the
     /// processor runs with paging, write protection and long mode on. The guest is left when it
-    /// reads or writes CR0, CR3 or CR4, at INVLPG and INVPCID, and for each page fault.
+    /// reads or writes CR0, CR3 or CR4, at INVLPG and INVPCID, and for each page fault. By VMX it
+    /// is not left for reads of CR0 and CR4, which show what is in the frame, and for writes that
+    /// change nothing.
     pub const SHADOW: u64 = 1;
 }
 

@@ -227,7 +227,7 @@ pub const ENTRIES: &[Entry] = &[
             failure(1, Code::BadVersion, "the frame's first word is no version that this kernel knows", "write `FRAME_VERSION` there"),
             failure(1, Code::BadArgument, "the frame's kind is none that this kernel knows", "write a number of `frame::kind` there"),
             failure(1, Code::Denied, "the space that the frame names is the machine's", "make a space for the guest"),
-            failure(0, Code::UnknownCall, "the processor has no guest mode (AMD's SVM with nested paging), or its firmware has locked it", "run the system on one that has"),
+            failure(0, Code::UnknownCall, "the processor has no guest mode (AMD's SVM with nested paging, or Intel's VMX with extended tables and unrestricted guests), or its firmware has locked it", "run the system on one that has"),
         ]],
         restarts: "with the frame as it is: the guest goes on",
     },

@@ -17,7 +17,7 @@ use crate::scratch::Folder;
 const PROCESSOR: &str = "corei7_haswell_4770";
 const FIRMWARE: &str = "/usr/share/bochs/BIOS-bochs-latest";
 const SCREEN: &str = "/usr/share/vgabios/vgabios.bin";
-/// What was written to the serial line.
+/// File of what was written to the serial line.
 const SERIAL: &str = "serial";
 /// Milliseconds between two looks at it.
 const PAUSE: u64 = 200;
