@@ -1,6 +1,7 @@
 //! Which guest a CPU enters when it leaves the kernel, and whose tables it runs on.
 
 use super::super::cpu::{self, Cpu};
+use super::super::features;
 use core::sync::atomic::Ordering;
 use nacre_core::machine::{GuestEntry, Physical};
 
@@ -18,6 +19,9 @@ pub fn uses_from_now(cpu: &Cpu, entry: Option<GuestEntry>) {
 
 /// Makes CPUs that keep translations of these tables for guests drop them before they enter one.
 pub fn forget(root: Physical) {
+    if !features::get().vmx {
+        return;
+    }
     cpu::all().for_each(|cpu| {
         let _ = cpu.guest_tables.compare_exchange(root.0, 0, Ordering::AcqRel, Ordering::Relaxed);
     });
