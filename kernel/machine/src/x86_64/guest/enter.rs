@@ -6,7 +6,7 @@ use super::super::doors;
 use super::super::latency::EntryKind;
 use super::super::{features, fpu};
 use super::entry::uses_from_now;
-use super::frame::{self, Left};
+use super::frame::{self, Left, MEMORY_EXIT};
 use super::{pages, vmcb, vmx, world};
 use nacre_abi::Call;
 use nacre_core::Next;
@@ -15,7 +15,6 @@ use nacre_core::machine::GuestEntry;
 const PAGE_FAULT: u64 = 14;
 /// Exit by exception 18.
 const MACHINE_CHECK: u64 = 0x52;
-const NESTED_FAULT: u64 = 0x400;
 /// INTR, NMI, SMI and INIT: the kernel's own business.
 const INTERRUPTS: core::ops::RangeInclusive<u64> = 0x60..=0x63;
 /// IRET, where one more interrupt waits for it.
@@ -44,14 +43,14 @@ fn run(cpu: &Cpu, entry: &GuestEntry) -> ! {
     }
     let left = if features::get().vmx { vmx::run(cpu, entry) } else { run_svm(entry) };
     // What the space's tables show they show while this CPU is known to use them.
-    let is_filled = left.as_ref().is_some_and(|left| features::get().vmx && left.exit == NESTED_FAULT && vmx::fill(cpu, entry, left.address, doors::needed(left.error)));
+    let is_filled = left.as_ref().is_some_and(|left| features::get().vmx && left.exit == MEMORY_EXIT && vmx::fill(cpu, entry, left.address, doors::needed(left.error)));
     uses_from_now(cpu, None);
     let Some(left) = left else {
         frame::refuse(entry.frame);
         doors::pass_call()
     };
     match left.exit {
-        NESTED_FAULT if !is_filled => {
+        MEMORY_EXIT if !is_filled => {
             frame::deliver_again(entry.frame);
             // The guest touched what its space's tables do not show.
             doors::locked(EntryKind::Vector(PAGE_FAULT), |kernel| kernel.guest_fault(left.address, doors::needed(left.error), left.error))

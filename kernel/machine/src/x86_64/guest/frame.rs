@@ -4,6 +4,14 @@ use super::super::machine::X86;
 use nacre_abi::frame::{EXIT_INVALID, event, word};
 use nacre_core::machine::{Machine, Physical};
 
+/// Bits of CR4 that a guest may set: VME to OSXMMEXCPT, UMIP, FSGSBASE, PCIDE, OSXSAVE, SMEP, SMAP.
+/// Not LA57.
+pub const CR4_BITS: u64 = 0x7ff | 1 << 11 | 1 << 16 | 1 << 17 | 1 << 18 | 1 << 20 | 1 << 21;
+/// Flags that there are.
+pub const RFLAGS_BITS: u64 = 0x3f_7fd7;
+/// Exit for an access that the tables do not allow.
+pub const MEMORY_EXIT: u64 = 0x400;
+
 /// A guest was left.
 pub struct Left {
     /// Number of the exit.

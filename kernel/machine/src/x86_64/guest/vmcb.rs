@@ -2,7 +2,7 @@
 //! Offsets are in words of 64 bits. Manual: appendix B.
 
 use super::super::direct_map::thread_words;
-use super::frame::{is_deliverable, read, write};
+use super::frame::{CR4_BITS, RFLAGS_BITS, is_deliverable, read, write};
 use super::pages::Pages;
 use super::shadow;
 use core::cell::Cell;
@@ -84,14 +84,11 @@ const NOT_WRITE_THROUGH: u64 = 1 << 29;
 const CACHE_DISABLED: u64 = 1 << 30;
 const ADDRESS_EXTENSION: u64 = 1 << 5;
 const PROCESS_IDENTITIES: u64 = 1 << 17;
-/// VME to OSXMMEXCPT, UMIP, FSGSBASE, PCIDE, OSXSAVE, SMEP, SMAP. Not LA57.
-const CR4_BITS: u64 = 0x7ff | 1 << 11 | 1 << 16 | 1 << 17 | 1 << 18 | 1 << 20 | 1 << 21;
 /// Bits of the code segment's first word: 64-bit code, 32-bit code.
 const CODE_LONG: u64 = 1 << 25;
 const CODE_32: u64 = 1 << 26;
 /// System call, long mode, no execute, SVME, LMSLE, FFXSR, TCE are 0, 8, 10-15.
 const EFER_BITS: u64 = 1 | 1 << 8 | 1 << 10 | 1 << 11 | 1 << 14;
-const RFLAGS_BITS: u64 = 0x3f_7fd7;
 const NO_BREAKPOINTS: u64 = 0x400;
 
 /// Words that stand in both as they are: of the frame, of the block. Those of a shadow guest are

@@ -52,10 +52,10 @@ pub fn are_there() -> bool {
     /// Four levels, written back; INVEPT, for all.
     const NEEDED: u64 = 1 << 6 | 1 << 14 | 1 << 20 | 1 << 26;
     const FEATURE_CONTROL: u32 = 0x3a;
-    /// Locked, and allowed.
-    const FORBIDDEN: [u64; 2] = [1, 1 << 2];
+    const LOCKED: u64 = 1;
+    const ALLOWED: u64 = 1 << 2;
     let allows = |register, bits: u64| io::msr_read(register) >> 32 & bits == bits;
-    io::msr_read(FEATURE_CONTROL) & (FORBIDDEN[0] | FORBIDDEN[1]) != FORBIDDEN[0]
+    io::msr_read(FEATURE_CONTROL) & (LOCKED | ALLOWED) != LOCKED
         && io::msr_read(BASIC) & TELLS != 0
         && allows(PIN_ALLOWED, PIN)
         && allows(PRIMARY_ALLOWED, PRIMARY | WINDOW | TIME | SHADOW)

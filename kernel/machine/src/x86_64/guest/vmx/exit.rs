@@ -1,6 +1,6 @@
 //! Why a guest was left: told by the numbers of SVM, which frames use.
 
-use super::super::frame::{read, write};
+use super::super::frame::{MEMORY_EXIT, read, write};
 use super::{field, world};
 use nacre_abi::frame::{EXIT_INVALID, word};
 use nacre_core::machine::Physical;
@@ -47,8 +47,6 @@ const PLAIN: [(u64, u64); 26] = [
     (58, 0xa2), // INVPCID
 ];
 
-/// An access that the tables do not allow: the number of SVM's exit.
-pub const MEMORY: u64 = 0x400;
 const FIRST_EXCEPTION: u64 = 0x40;
 const TAKES_INTERRUPTS: u64 = 0x64;
 /// INTR: nobody's business but the kernel's.
@@ -78,7 +76,7 @@ pub fn tell(frame: Physical, waits: bool) -> (u64, u64, u64) {
         DEBUG_REGISTER => put(if qualification >> 4 & 1 == 1 { 0x20 } else { 0x30 } + (qualification & 7), 0, 0),
         PORT => put(0x7b, port(qualification), world::read(field::RIP).wrapping_add(world::read(field::LENGTH))),
         WRITE_REGISTER => put(0x7c, 1, 0),
-        TABLES => put(MEMORY, error(qualification), world::read(field::FAULT_ADDRESS)),
+        TABLES => put(MEMORY_EXIT, error(qualification), world::read(field::FAULT_ADDRESS)),
         reason => put(PLAIN.iter().find(|(number, _)| *number == reason).map_or(ANY_INSTRUCTION, |(_, exit)| *exit), 0, 0),
     }
 }

@@ -13,9 +13,10 @@ mod tables;
 mod world;
 
 use super::super::cpu::Cpu;
-use super::frame::Left;
+use super::frame::{self, Left};
 use state::Loaded;
 use nacre_abi::Rights;
+use nacre_abi::frame::word;
 use nacre_core::machine::GuestEntry;
 
 /// Runs the guest until it is left. `None`: the processor would not take it.
@@ -28,7 +29,11 @@ pub fn run(cpu: &Cpu, entry: &GuestEntry) -> Option<Left> {
     }
     match state::load(&pages, entry, &mut registers)? {
         Loaded::Whole { waits } => world::run(&mut registers).then(|| state::store(&pages, entry, &registers, waits)),
-        Loaded::Lacks(address) => Some(Left { exit: exit::MEMORY, error: 0, address }),
+        Loaded::Lacks(address) => {
+            // Nothing was being delivered: the guest has not run.
+            frame::write(entry.frame, word::INTERRUPTED, 0);
+            Some(Left { exit: frame::MEMORY_EXIT, error: 0, address })
+        }
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::super::super::direct_map::{DirectTables, thread_words};
 use super::super::super::{io, page_table};
-use super::super::frame::{Left, is_deliverable, read, write};
+use super::super::frame::{CR4_BITS, Left, RFLAGS_BITS, is_deliverable, read, write};
 use super::super::shadow;
 use super::pages::{HOST_LIST, Pages};
 use super::world::{DescriptorTables, Registers};
 use super::{abilities, controls, exit, field, segments, world};
-use nacre_abi::USER_END;
+use nacre_abi::Rights;
 use nacre_abi::frame::word;
 use nacre_core::machine::{GuestEntry, LeafKind, Physical};
 
@@ -18,13 +18,10 @@ const PAGING: u64 = 1 << 31;
 const ADDRESS_EXTENSION: u64 = 1 << 5;
 const VMX: u64 = 1 << 13;
 const PROCESS_IDENTITIES: u64 = 1 << 17;
-/// As for SVM.
-const CR4_BITS: u64 = 0x7ff | 1 << 11 | 1 << 16 | 1 << 17 | 1 << 18 | 1 << 20 | 1 << 21;
 const LONG_ENABLED: u64 = 1 << 8;
 const LONG_ACTIVE: u64 = 1 << 10;
 /// System call, long mode, no execute.
 const EFER_BITS: u64 = 1 | 1 << 8 | 1 << 11;
-const RFLAGS_BITS: u64 = 0x3f_7fd7;
 const VIRTUAL_8086: u64 = 1 << 17;
 const INTERRUPTS: u64 = 1 << 9;
 const TRAP: u64 = 1 << 8;
@@ -91,9 +88,6 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> Opt
     world::write(field::RFLAGS, if is_long { flags & !VIRTUAL_8086 } else { flags });
     segments::load(frame);
     let is_held = get(word::SHADOW) & 1 == 1;
-    // By STI, which there is no other way to have interrupts on after; or by a move to SS.
-    world::write(field::BLOCKING, if !is_held { 0 } else if flags & INTERRUPTS != 0 { 1 } else { 2 });
-    world::write(field::PENDING_DEBUG, if is_held && flags & TRAP != 0 { 1 << 14 } else { 0 });
     world::write(field::ACTIVITY, 0);
     world::write(field::DR7, NO_BREAKPOINTS);
     world::fault_address_write(get(word::CR2));
@@ -103,6 +97,11 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> Opt
     let takes = flags & INTERRUPTS != 0 && !is_held;
     let waits = is_external && !takes;
     deliver(frame, if waits { 0 } else { inject })?;
+    // What is delivered ends it. It is by STI, which there is no other way to have interrupts on
+    // after; or by a move to SS.
+    let stays = is_held && (waits || inject & VALID == 0);
+    world::write(field::BLOCKING, if !stays { 0 } else if flags & INTERRUPTS != 0 { 1 } else { 2 });
+    world::write(field::PENDING_DEBUG, if stays && flags & TRAP != 0 { 1 << 14 } else { 0 });
     let asks = get(word::WINDOW) != 0 || waits;
     let hides_time = entry.hides_time || get(word::TIME_READS) != 0;
     controls::load(is_shadow, is_long, if asks { abilities::WINDOW } else { 0 } | if hides_time { abilities::TIME } else { 0 });
@@ -175,7 +174,7 @@ fn host() {
 /// does not show.
 fn directories(root: Physical, register: u64) -> Option<u64> {
     let at = register & 0xffff_ffe0;
-    let leaf = page_table::lookup(&DirectTables, root, at & (USER_END - 1)).filter(|leaf| leaf.kind == LeafKind::Memory);
+    let leaf = page_table::lookup(&DirectTables, root, at).filter(|leaf| leaf.kind == LeafKind::Memory && leaf.rights.contains(Rights::READ));
     let Some(leaf) = leaf else { return Some(at) };
     (0..4).for_each(|number| world::write(field::DIRECTORIES + 2 * number, read(leaf.physical, number as usize)));
     None
