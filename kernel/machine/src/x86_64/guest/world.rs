@@ -15,20 +15,22 @@ use core::arch::naked_asm;
 ///
 /// What `vmrun` does not switch (bases, selectors of `fs`, `gs`, the task and local table, and the
 /// registers of system calls) `vmsave` and `vmload` do. Nothing may come in between: the global
-/// flag is off from before the guest's bases are loaded until the kernel's are back.
+/// flag is off from before the guest's bases are loaded until the kernel's are back. Interrupts are
+/// on for `vmrun`, so that one leaves the guest, but not by the instruction before it: QEMU (7.2,
+/// for one) holds interrupts for one instruction behind `sti`, and were that the guest's first and
+/// a `cli`, as behind `hlt`, the guest would never take what it is given.
 #[unsafe(naked)]
 unsafe extern "C" fn switch(control: u64, rest: u64, registers: *mut Registers) {
     naked_asm!(
         "push rbx; push rbp; push r12; push r13; push r14; push r15",
         "push rdx; push rsi",
-        "clgi",
+        "clgi; sti",
         "mov rax, rsi; vmsave rax",
         "mov rax, rdi; vmload rax",
         "mov rcx, [rdx + 8]; mov rbx, [rdx + 24]; mov rbp, [rdx + 40]; mov rsi, [rdx + 48]; mov rdi, [rdx + 56]",
         "mov r8, [rdx + 64]; mov r9, [rdx + 72]; mov r10, [rdx + 80]; mov r11, [rdx + 88]",
         "mov r12, [rdx + 96]; mov r13, [rdx + 104]; mov r14, [rdx + 112]; mov r15, [rdx + 120]",
         "mov rdx, [rdx + 16]",
-        "sti",
         "vmrun rax",
         "cli",
         "vmsave rax",
