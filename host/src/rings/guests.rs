@@ -5,6 +5,7 @@ mod compiler;
 mod debugged;
 mod frozen;
 mod hostile;
+mod instants;
 mod multiboot;
 mod nested;
 mod networked;
@@ -171,6 +172,7 @@ pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts
         Ok(one)
     })?);
     tally.add(frozen::run(products, filter, jobs)?);
+    tally.add(instants::run(products, filter, jobs)?);
     tally.add(hostile::run(products, filter, jobs)?);
     debugged::run(products, filter, &mut tally)?;
     multiboot::run(products, filter, &mut tally)?;

@@ -60,13 +60,22 @@ pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts
     })
 }
 
+/// Time of a machine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// The time of this machine.
+    Real,
+    /// A tick an instruction.
+    Instructions,
+}
+
 /// Runs a command in a machine that has these files, and may hand out those.
-fn captured(products: &Products, command: Vec<OsString>, files: Vec<String>, outputs: BTreeMap<PathBuf, PathBuf>) -> Outcome<Captured> {
+pub fn captured(products: &Products, command: Vec<OsString>, files: Vec<String>, outputs: BTreeMap<PathBuf, PathBuf>, clock: Clock) -> Outcome<Captured> {
     let guest = GuestArguments { command, files, outputs: outputs.keys().cloned().collect(), memory: Some(MEMORY), ..GuestArguments::default() };
     let guest = Guest::compose(products, &guest, &Facts::PIPE)?;
     let image = Scratch::write("boot-image", &guest.image)?;
     let ports = vec![ports::RECORDS.to_string()];
-    let arguments = MachineArguments { memory: MEMORY, ports, takes_turns: true, ..MachineArguments::default() };
+    let arguments = MachineArguments { memory: MEMORY, ports, takes_turns: true, icount: clock == Clock::Instructions, ..MachineArguments::default() };
     capture(&machine(products, &image, arguments), Limits { outputs, ..limits() }, b"")
 }
 
@@ -80,12 +89,12 @@ fn frozen(products: &Products, case: &Case) -> Outcome<Option<String>> {
     // The disk's file comes with the image: the second machine has none.
     let disk = Scratch::write("disk", &vec![0; DISK])?;
     let files = case.words.contains(&"--disk").then(|| format!("{}:/disk", disk.path().display()));
-    let first = captured(products, command, files.into_iter().collect(), BTreeMap::from([(image.clone(), image.clone())]))?;
+    let first = captured(products, command, files.into_iter().collect(), BTreeMap::from([(image.clone(), image.clone())]), Clock::Real)?;
     if !matches!(first.status, Ok(0)) || !image.is_file() {
         return Ok(Some(format!("no image: {}", describe(&first))));
     }
     let thaws = vec!["checkpoint".into(), "--thaw".into(), image.into_os_string()];
-    let second = captured(products, thaws, Vec::new(), BTreeMap::new())?;
+    let second = captured(products, thaws, Vec::new(), BTreeMap::new(), Clock::Real)?;
     let text = [first.output, second.output.clone()].concat();
     let text = String::from_utf8_lossy(&text).into_owned();
     let numbers: Vec<_> = text.lines().filter_map(|line| line.trim().strip_prefix("number ")?.parse::<u32>().ok()).collect();
