@@ -6,8 +6,10 @@ use core::fmt;
 /// Reason why a kernel cannot be loaded. Its text is a sentence for a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadError {
-    /// File that is no bzImage, or one of another age or architecture.
+    /// File that is no bzImage.
     NotLinux,
+    /// A bzImage whose header tells no 32-bit entry that can be used without its 16-bit code.
+    OldLinux,
     /// ELF file that is no kernel for this architecture.
     NotKernel,
     /// ELF file without a note that names an entry.
@@ -56,7 +58,11 @@ impl LoadError {
     fn text(self) -> &'static str {
         match self {
             LoadError::NotLinux => {
-                "the kernel is not a bzImage with a 64-bit entry, and has no multiboot header"
+                "the kernel is not a bzImage, and has no multiboot header"
+            }
+            LoadError::OldLinux => {
+                "the kernel starts in 16-bit code, for a BIOS: \
+                 its boot protocol is older than 2.10, or it lies below 1 MiB"
             }
             LoadError::NotKernel => "the kernel is an ELF file for another machine",
             LoadError::NoEntry => {

@@ -1,16 +1,17 @@
-//! Linux by its 64-bit boot protocol: bzImage, initial file system, command line, zero page.
+//! Linux by its 64-bit or its 32-bit boot protocol: bzImage, initial file system, command line,
+//! zero page.
 //!
 //! | address | content |
 //! | --- | --- |
 //! | 0x500 | descriptors |
 //! | 0x7000 | zero page |
 //! | 0x8000 | stack, downwards from 0x9000 |
-//! | 0x9000 | page tables, 24 KiB |
+//! | 0x9000 | page tables, 24 KiB, if the kernel has a 64-bit entry |
 //! | 0x20000 | command line, at most 64 KiB |
 //! | 1 MiB and above | kernel, and the initial file system as high as it may lie |
 
-use crate::header::{HEADER, Header};
-use crate::start::prepare;
+use crate::header::{Entry, HEADER, Header};
+use crate::start::{prepare, prepare_protected};
 use crate::{ByteSource, GuestMemory, LoadError, OutOfRange, Start};
 use alloc::{vec, vec::Vec};
 
@@ -68,7 +69,7 @@ pub fn load(
 ) -> Result<Start, LoadError> {
     let size = checked_size(memory)?;
     let header = Header::decode(kernel)?;
-    if header.end() > size {
+    if header.end > size {
         return Err(LoadError::KernelTooLarge);
     }
     let place = initrd_place(&header, initrd, size)?;
@@ -76,7 +77,13 @@ pub fn load(
     copy(memory, kernel, header.offset, header.size, header.address, LoadError::KernelUnreadable)?;
     copy_initrd(memory, initrd, place.0)?;
     memory.write(ZERO_PAGE, &zero_page(&header, place, size))?;
-    Ok(prepare(memory, header.entry(), ZERO_PAGE, STACK)?)
+    match header.entry {
+        Entry::Long => Ok(prepare(memory, header.start(), ZERO_PAGE, STACK)?),
+        Entry::Protected => {
+            let start = prepare_protected(memory, header.start(), 0, 0)?;
+            Ok(Start { rsi: ZERO_PAGE, rsp: STACK, ..start })
+        }
+    }
 }
 
 /// Returns the size of a part with its padding.
@@ -96,7 +103,7 @@ fn initrd_place(
     }
     let limit = memory_size.min(header.max_initrd.saturating_add(1));
     let address = limit.checked_sub(total).ok_or(LoadError::InitrdTooLarge)? / PAGE * PAGE;
-    if address < header.end() {
+    if address < header.end {
         return Err(LoadError::InitrdTooLarge);
     }
     Ok((address, total))

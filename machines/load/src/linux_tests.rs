@@ -60,12 +60,52 @@ fn a_kernel_lies_where_it_wants_and_is_told_of_the_rest() {
 fn files_that_are_no_kernels_are_refused() {
     for file in [
         vec![], vec![0; 600], vec![0xff; 5000], changed(0x1fe, &[0]), changed(0x202, b"hdrs"),
-        changed(0x206, &[0x0b]), changed(0x236, &[0x3e]), changed(0x201, &[0x20]),
     ] {
         assert_eq!(load_alone(&file).unwrap_err(), LoadError::NotLinux);
     }
+    for file in [changed(0x206, &[9]), changed(0x201, &[0x20]), changed(0x211, &[0x80])] {
+        assert_eq!(load_alone(&file).unwrap_err(), LoadError::OldLinux);
+    }
     assert_eq!(load_alone(&changed(0x1f1, &[0xff])).unwrap_err(), LoadError::Truncated);
     assert_eq!(load_alone(&kernel()[..1600].to_vec()).unwrap_err(), LoadError::Truncated);
+}
+
+/// Kernel like `kernel`, without a 64-bit entry, that starts at an address if it cannot be moved.
+fn protected_kernel(at: usize, bytes: &[u8], first: u32) -> Vec<u8> {
+    let mut file = changed(at, bytes);
+    file[0x214..0x218].copy_from_slice(&first.to_le_bytes());
+    file
+}
+
+#[test]
+fn a_kernel_without_a_64_bit_entry_starts_in_protected_mode() {
+    for (at, bytes) in [(0x236, [0x3e]), (0x206, [0x0a])] {
+        let mut memory = VecMemory::new(MEMORY);
+        let start = load(&mut memory, &protected_kernel(at, &bytes, 0x10_0000), &[], "words").unwrap();
+        assert_eq!((start.rip, start.rsi, start.rbx, start.rflags), (0x10_0000, 0x7000, 0, 2));
+        assert_eq!((start.cr0, start.cr3, start.cr4, start.efer), (0x31, 0, 0, 0));
+        assert_eq!([(start.cs.selector, start.cs.attributes), (start.ds.selector, start.ds.attributes)], [(0x10, 0xc9b), (0x18, 0xc93)]);
+        assert_eq!(memory.0[0x10_0000..0x10_03e8], kernel()[1536..]);
+        assert_eq!(memory.0[0x20000..0x20006], *b"words\0");
+    }
+}
+
+#[test]
+fn a_kernel_that_can_be_moved_lies_where_it_wants() {
+    let mut file = protected_kernel(0x236, &[0], 0x10_0000);
+    file[0x234] = 1;
+    assert_eq!(load_alone(&file).map(|start| (start.rip, start.cr0)), Ok((0x100_0000, 0x31)));
+}
+
+#[test]
+fn a_kernel_that_moves_itself_needs_memory_for_it() {
+    let refused = |first, size| load(&mut VecMemory::new(size), &protected_kernel(0x236, &[0], first), &[], "").map(drop);
+    assert_eq!(refused(0x10_0000, 0x120_0000), Ok(()));
+    assert_eq!(refused(0x10_0000, 0x11f_f000), Err(LoadError::KernelTooLarge));
+    for first in [0, 0x1000, 0x10_0001] {
+        assert_eq!(refused(first, MEMORY), Err(LoadError::BadAddress), "{first:#x}");
+    }
+    assert_eq!(refused(u32::MAX & !0xfff, MEMORY), Err(LoadError::KernelTooLarge));
 }
 
 #[test]
@@ -135,5 +175,6 @@ fn an_initial_file_system_stays_below_the_kernels_limit() {
 #[test]
 fn each_error_is_a_sentence() {
     assert!(LoadError::NotLinux.to_string().contains("bzImage"));
+    assert!(LoadError::OldLinux.to_string().contains("16-bit code, for a BIOS: its"));
     assert!(LoadError::MemoryTooLarge.to_string().contains("3 GiB"));
 }

@@ -1,5 +1,5 @@
-//! Registers with which the first processor of a guest starts in 64-bit mode, and the tables that
-//! they lead to: descriptors and identity-mapped pages in low memory.
+//! Registers with which the first processor of a guest starts, in 64-bit mode or in 32-bit protected
+//! mode, and the tables that they lead to: descriptors and identity-mapped pages in low memory.
 
 use crate::{GuestMemory, OutOfRange};
 use alloc::vec::Vec;
@@ -27,6 +27,9 @@ const CR4: u64 = 0x20;
 const EFER: u64 = 0x500;
 /// Bit 1 is always set; interrupts are off.
 const FLAGS: u64 = 2;
+/// Descriptors of code, of 64 and of 32 bits, for all addresses.
+const LONG_CODE: u64 = 0x00af_9b00_0000_ffff;
+const PROTECTED_CODE: u64 = 0x00cf_9b00_0000_ffff;
 
 /// Segment register in the form of SVM: bits 0 to 7 of the attributes are bits 40 to 47 of the
 /// descriptor, bits 8 to 11 are its bits 52 to 55.
@@ -84,12 +87,12 @@ pub(crate) fn prepare(
     memory: &mut dyn GuestMemory, rip: u64, rsi: u64, rsp: u64,
 ) -> Result<Start, OutOfRange> {
     memory.write(TABLES, &page_tables())?;
-    with_descriptors(memory, rip, rsi, rsp)
+    with_descriptors(memory, LONG_CODE, rip, rsi, rsp)
 }
 
 /// Writes descriptors, and returns registers that lead to page tables, too.
-fn with_descriptors(memory: &mut dyn GuestMemory, rip: u64, rsi: u64, rsp: u64) -> Result<Start, OutOfRange> {
-    let table = descriptors();
+fn with_descriptors(memory: &mut dyn GuestMemory, code: u64, rip: u64, rsi: u64, rsp: u64) -> Result<Start, OutOfRange> {
+    let table = descriptors(code);
     memory.write(DESCRIPTORS, &table)?;
     let flat = |selector, attributes| Segment { selector, attributes, limit: u32::MAX, base: 0 };
     Ok(Start {
@@ -114,7 +117,7 @@ fn with_descriptors(memory: &mut dyn GuestMemory, rip: u64, rsi: u64, rsp: u64) 
 /// Writes descriptors, and returns registers for a kernel that starts at `rip` in 32-bit protected
 /// mode without paging, with `rax` and `rbx`.
 pub(crate) fn prepare_protected(memory: &mut dyn GuestMemory, rip: u64, rax: u32, rbx: u64) -> Result<Start, OutOfRange> {
-    let start = with_descriptors(memory, rip, 0, 0)?;
+    let start = with_descriptors(memory, PROTECTED_CODE, rip, 0, 0)?;
     Ok(Start { rax: rax.into(), rbx, cr0: CR0 & !(PAGING | WRITE_PROTECTION), cr3: 0, cr4: 0, efer: 0, cs: Segment { attributes: 0xc9b, ..start.cs }, ..start })
 }
 
@@ -131,8 +134,8 @@ fn page_tables() -> Vec<u8> {
 }
 
 /// Returns the descriptors that Linux's boot protocol asks for: 0x10 code, 0x18 data, 0x20 task.
-fn descriptors() -> Vec<u8> {
-    let (code, data, task) = (0x00af_9b00_0000_ffff, 0x00cf_9300_0000_ffff, 0x0000_8b00_0000_0067);
+fn descriptors(code: u64) -> Vec<u8> {
+    let (data, task) = (0x00cf_9300_0000_ffff, 0x0000_8b00_0000_0067);
     [0u64, 0, code, data, task, 0].into_iter().flat_map(u64::to_le_bytes).collect()
 }
 
@@ -161,14 +164,16 @@ mod tests {
 
     #[test]
     fn segments_agree_with_the_descriptors() {
-        let mut memory = VecMemory::new(1 << 20);
-        let start = prepare(&mut memory, 1, 2, 3).unwrap();
-        for segment in [start.cs, start.ds, start.tr] {
-            let descriptor = word(&memory, start.gdtr.base + u64::from(segment.selector));
-            let attributes = (descriptor >> 40 & 0xff) | (descriptor >> 52 & 0xf) << 8;
-            assert_eq!(u64::from(segment.attributes), attributes);
+        for is_long in [true, false] {
+            let mut memory = VecMemory::new(1 << 20);
+            let start = if is_long { prepare(&mut memory, 1, 2, 3) } else { prepare_protected(&mut memory, 1, 2, 3) }.unwrap();
+            for segment in [start.cs, start.ds, start.tr] {
+                let descriptor = word(&memory, start.gdtr.base + u64::from(segment.selector));
+                let attributes = (descriptor >> 40 & 0xff) | (descriptor >> 52 & 0xf) << 8;
+                assert_eq!(u64::from(segment.attributes), attributes);
+            }
+            assert_eq!(start.gdtr.limit, 47);
         }
-        assert_eq!(start.gdtr.limit, 47);
         assert!(prepare(&mut VecMemory::new(0x9000), 1, 2, 3).is_err());
     }
 }
