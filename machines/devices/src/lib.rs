@@ -9,6 +9,7 @@
 
 mod apics;
 mod bytes;
+mod calendar;
 mod control;
 mod ioapic;
 mod lapic;

@@ -6,10 +6,11 @@ use crate::{
 };
 
 /// Version of [`PlatformState`].
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Input of the I/O APIC that the timer's line leads to.
 const TIMER_INPUT: usize = 2;
 const TIMER_LINE: u8 = 0;
+const CLOCK_LINE: u8 = 8;
 const POWER_LINE: u8 = 9;
 /// Number of serial lines.
 pub const SERIAL_LINES: usize = 3;
@@ -196,17 +197,21 @@ impl Platform {
             self.set_line(TIMER_LINE, true);
             self.set_line(TIMER_LINE, false);
         }
+        if self.rtc.advance(now) {
+            self.set_line(CLOCK_LINE, true);
+        }
         self.apics.advance(now);
     }
 
     /// Returns the time at which `advance` has something to do that the guest would notice. It is
     /// `now` if that is over; `None` if nothing happens by itself. While the guest masks the
-    /// timer's line, an edge changes nothing that it could see before its next access.
+    /// line of a timer, an edge changes nothing that it could see before its next access.
     pub fn next_deadline(&self, now: u64) -> Option<u64> {
-        let is_masked = self.pic.is_masked(TIMER_LINE) && self.apics.is_masked(TIMER_INPUT);
-        let edge = if is_masked { None } else { self.pit.next_edge(now) };
+        let is_masked = |line, input| self.pic.is_masked(line) && self.apics.is_masked(input);
+        let edge = if is_masked(TIMER_LINE, TIMER_INPUT) { None } else { self.pit.next_edge(now) };
+        let clock = if is_masked(CLOCK_LINE, CLOCK_LINE.into()) { None } else { self.rtc.next_deadline(now) };
         let timers = self.apics.next_deadline().map(|at| at.max(now));
-        edge.into_iter().chain(timers).min()
+        edge.into_iter().chain(clock).chain(timers).min()
     }
 
     /// Returns true if an interrupt waits that a processor would take.
@@ -293,6 +298,7 @@ impl Platform {
             let level = self.uarts.iter().zip(shares).any(|(uart, shares)| shares && uart.interrupt());
             self.set_line(line, level);
         }
+        self.set_line(CLOCK_LINE, self.rtc.interrupt());
         self.set_line(POWER_LINE, self.power.interrupt());
     }
 

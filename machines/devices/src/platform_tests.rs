@@ -36,6 +36,30 @@ fn a_timer_ticks_as_long_as_it_is_acknowledged() {
 }
 
 #[test]
+fn the_clock_interrupts_until_it_is_asked_why() {
+    let mut platform = platform();
+    let ask = |platform: &mut Platform, now| {
+        platform.write(0x70, 1, 0x0c, now);
+        platform.read(0x71, 1, now)
+    };
+    platform.write(0x70, 1, 0x0b, 0);
+    platform.write(0x71, 1, 0x12, 0);
+    for second in 1..4 {
+        let now = platform.next_deadline((second - 1) * 1000 * MILLISECOND).unwrap();
+        assert_eq!(now, second * 1000 * MILLISECOND);
+        platform.advance(now);
+        assert_eq!((platform.acknowledge(0), platform.interrupt_pending(0)), (Some(0x38), false));
+        [0xa0, 0x20].iter().for_each(|port| platform.write(*port, 1, 0x20, now));
+        assert_eq!(platform.next_deadline(now), None, "its line is still up");
+        assert_eq!(ask(&mut platform, now) & 0x90, 0x90);
+    }
+    platform.write(0xa1, 1, 1, 3000 * MILLISECOND);
+    assert_eq!(platform.next_deadline(3000 * MILLISECOND), None, "the line is masked");
+    platform.write(0xa1, 1, 0, 5000 * MILLISECOND);
+    assert_eq!(platform.acknowledge(0), Some(0x38));
+}
+
+#[test]
 fn input_and_output_interrupt() {
     let mut platform = platform();
     platform.write(0x3fc, 1, 0x0b, 0);

@@ -1,29 +1,54 @@
-//! Real-time clock MC146818 with its memory: ports 0x70 and 0x71. It tells the time and takes it;
-//! it has no interrupts, and an update of its registers is never in progress.
+//! Real-time clock MC146818 with its memory: ports 0x70 and 0x71. It tells the time and takes it,
+//! and interrupts: at each update of the time, at an alarm, and periodically.
+//!
+//! Events are counted when somebody looks, from the time `seen` on. Each sets its bit of register C,
+//! whether or not register B lets it interrupt; the line is up until the guest reads register C.
+//! Updates come at whole seconds of the machine's time.
 
+use crate::calendar::{DAY, Fields, fields_of, time_of, until_alarm};
 use crate::{BadState, check_version};
 
 /// Version of [`RtcState`].
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Registers of the time, in the order of [`Fields`].
 const FIELDS: [u8; 8] = [0, 2, 4, 6, 7, 8, 9, 0x32];
+/// Registers of the alarm: second, minute, hour.
+const ALARM_FIELDS: [usize; 3] = [1, 3, 5];
+/// Lowest value of such a register that stands for any number.
+const ANY: u8 = 0xc0;
 const STATUS_A: u8 = 0x0a;
 const STATUS_B: u8 = 0x0b;
 const STATUS_C: u8 = 0x0c;
 const STATUS_D: u8 = 0x0d;
-/// Clock at 32,768 Hz, as after power-on.
+/// Status A: clock at 32,768 Hz and 1,024 periods a second, as after power-on.
 const DIVIDER: u8 = 0x26;
+/// Status A: an update is in progress, or about to be.
+const UPDATING: u8 = 0x80;
+const RATE: u8 = 0x0f;
+/// Bits of the divider, and the largest value with which it runs.
+const DIVIDER_BITS: u8 = 0x70;
+const RUNNING: u8 = 0x20;
 /// Status B: time is set and stands still; numbers are binary; hours count to 24.
 const SET: u8 = 0x80;
 const BINARY: u8 = 4;
 const HOURS_24: u8 = 2;
+/// Status B and C: interrupts, and events that have come.
+const PERIOD: u8 = 0x40;
+const ALARM: u8 = 0x20;
+const UPDATE: u8 = 0x10;
+const EVENTS: u8 = PERIOD | ALARM | UPDATE;
+/// Status C: the line is up.
+const INTERRUPTS: u8 = 0x80;
 /// Status D: the battery is good.
 const VALID: u8 = 0x80;
 const SECOND: u64 = 1_000_000_000;
-const DAY: i64 = 86_400;
-
-/// Second, minute, hour, day of the week, day, month, year of the century, century.
-type Fields = [u8; 8];
+/// Nanoseconds before an update in which the guest is told not to read the time.
+const UPDATE_TIME: u64 = 244_000;
+/// Ticks of the divider a second.
+const TICKS: u128 = 32_768;
+/// Shortest period that is told, as a power of two of ticks (244 microseconds): a guest that asks
+/// for less gets two periods as one, else it keeps its monitor busy.
+const MIN_PERIOD: u32 = 3;
 
 /// State of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +61,14 @@ pub struct RtcState {
     pub held: [u8; 8],
     /// Register that port 0x71 leads to.
     pub index: u8,
+    /// Status register A, without its highest bit.
+    pub status_a: u8,
     /// Status register B.
     pub status_b: u8,
+    /// Events since the guest last read status register C, as bits of it.
+    pub status_c: u8,
+    /// Time in nanoseconds until which events were counted.
+    pub seen: u64,
     /// Registers that are plain memory.
     pub memory: [u8; 128],
 }
@@ -57,7 +88,10 @@ impl Rtc {
             offset,
             held: [0; 8],
             index: 0,
+            status_a: DIVIDER,
             status_b: HOURS_24,
+            status_c: 0,
+            seen: 0,
             memory: [0; 128],
         };
         Rtc { state }
@@ -71,19 +105,26 @@ impl Rtc {
     /// Makes a clock from a saved state.
     pub fn restore(state: &RtcState) -> Result<Self, BadState> {
         check_version(state.version, VERSION, "version of the clock")?;
-        if state.offset.abs() > MAX_TIME || state.index > 127 {
+        if state.offset.checked_abs().is_none_or(|offset| offset > MAX_TIME) || state.index > 127 {
             return Err(BadState("time or register of the clock"));
+        }
+        if state.status_a & UPDATING != 0 || state.status_c & !EVENTS != 0 {
+            return Err(BadState("status of the clock"));
         }
         Ok(Rtc { state: *state })
     }
 
     /// Reads port 0x71; 0x70 reads all ones.
     pub fn read(&mut self, port: u16, now: u64) -> u8 {
+        self.settle(now);
         let index = self.state.index;
         match (port, index) {
-            (0x71, STATUS_A) => DIVIDER,
+            (0x71, STATUS_A) => self.state.status_a | if self.is_updating(now) { UPDATING } else { 0 },
             (0x71, STATUS_B) => self.state.status_b,
-            (0x71, STATUS_C) => 0,
+            (0x71, STATUS_C) => {
+                let line = if self.interrupt() { INTERRUPTS } else { 0 };
+                core::mem::take(&mut self.state.status_c) | line
+            }
             (0x71, STATUS_D) => VALID,
             (0x71, _) => match field_of(index) {
                 Some(field) => self.encode(field, self.fields(now)[field]),
@@ -95,10 +136,12 @@ impl Rtc {
 
     /// Writes port 0x70, the register, or 0x71, its value.
     pub fn write(&mut self, port: u16, value: u8, now: u64) {
+        self.settle(now);
         let index = self.state.index;
         match (port, index) {
             (0x70, _) => self.state.index = value & 0x7f,
-            (0x71, STATUS_A | STATUS_C | STATUS_D) => {}
+            (0x71, STATUS_A) => self.state.status_a = value & !UPDATING,
+            (0x71, STATUS_C | STATUS_D) => {}
             (0x71, STATUS_B) => self.write_status(value, now),
             (0x71, _) => match field_of(index) {
                 Some(field) => self.set_field(field, value, now),
@@ -108,13 +151,100 @@ impl Rtc {
         }
     }
 
+    /// Returns true if the interrupt line is up.
+    pub fn interrupt(&self) -> bool {
+        self.state.status_b & self.state.status_c & EVENTS != 0
+    }
+
+    /// Lets events happen that interrupt. Returns true if the line is up.
+    pub fn advance(&mut self, now: u64) -> bool {
+        if self.state.status_b & EVENTS != 0 {
+            self.settle(now);
+        }
+        self.interrupt()
+    }
+
+    /// Returns the time at which the line goes up by itself.
+    pub fn next_deadline(&self, now: u64) -> Option<u64> {
+        let (enabled, seen) = (self.state.status_b & EVENTS, self.state.seen);
+        if enabled == 0 || self.interrupt() {
+            return None;
+        }
+        let wanted = |event: u8, at: Option<u64>| at.filter(|_| enabled & event != 0);
+        let period = if enabled & PERIOD != 0 { self.next_period(seen) } else { None };
+        let alarm = if enabled & ALARM != 0 { self.next_alarm(seen) } else { None };
+        let times = [period, alarm, wanted(UPDATE, self.next_update(seen))];
+        times.into_iter().flatten().min().map(|at| at.max(now))
+    }
+
+    /// Counts what has happened until now.
+    fn settle(&mut self, now: u64) {
+        let seen = self.state.seen;
+        if now <= seen {
+            return;
+        }
+        let has_come = |at: Option<u64>| at.is_some_and(|at| at <= now);
+        if has_come(self.next_period(seen)) {
+            self.state.status_c |= PERIOD;
+        }
+        if has_come(self.next_update(seen)) {
+            self.state.status_c |= UPDATE;
+            if has_come(self.next_alarm(seen)) {
+                self.state.status_c |= ALARM;
+            }
+        }
+        self.state.seen = now;
+    }
+
+    fn has_divider(&self) -> bool {
+        self.state.status_a & DIVIDER_BITS <= RUNNING
+    }
+
+    fn is_updating(&self, now: u64) -> bool {
+        self.next_update(now).is_some_and(|at| at - now <= UPDATE_TIME)
+    }
+
+    /// Returns the time of the first update after `from`.
+    fn next_update(&self, from: u64) -> Option<u64> {
+        let runs = self.has_divider() && !self.is_set();
+        if runs { (from / SECOND + 1).checked_mul(SECOND) } else { None }
+    }
+
+    /// Returns the end of the first period after `from`.
+    fn next_period(&self, from: u64) -> Option<u64> {
+        let power = match u32::from(self.state.status_a & RATE) {
+            0 => return None,
+            // Two rates are those of others.
+            rate @ (1 | 2) => rate + 6,
+            rate => (rate - 1).max(MIN_PERIOD),
+        };
+        if !self.has_divider() {
+            return None;
+        }
+        let ticks = u128::from(from) * TICKS / u128::from(SECOND);
+        let next = ((ticks >> power) + 1) << power;
+        u64::try_from((next * u128::from(SECOND)).div_ceil(TICKS)).ok()
+    }
+
+    /// Returns the time of the first update after `from` at which the alarm goes off.
+    fn next_alarm(&self, from: u64) -> Option<u64> {
+        let update = self.next_update(from)?;
+        let alarm = core::array::from_fn(|field| {
+            let value = self.state.memory[ALARM_FIELDS[field]];
+            (value < ANY).then(|| i64::from(self.decode(field, value)))
+        });
+        let left = until_alarm(alarm, (self.state.offset + seconds(update)).rem_euclid(DAY))?;
+        update.checked_add(left as u64 * SECOND)
+    }
+
     fn is_set(&self) -> bool {
         self.state.status_b & SET != 0
     }
 
     fn write_status(&mut self, value: u8, now: u64) {
         let (fields, was_set) = (self.fields(now), self.is_set());
-        self.state.status_b = value;
+        // As the time stands still, there are no updates to be told of.
+        self.state.status_b = if value & SET != 0 { value & !UPDATE } else { value };
         match (was_set, self.is_set()) {
             (false, true) => self.state.held = fields,
             (true, false) => self.set_time(&fields, now),
@@ -176,127 +306,6 @@ fn seconds(now: u64) -> i64 {
     (now / SECOND) as i64
 }
 
-/// Returns the fields of a time in seconds since 1970.
-fn fields_of(time: i64) -> Fields {
-    let (days, second) = (time.div_euclid(DAY), time.rem_euclid(DAY));
-    let weekday = (days + 4).rem_euclid(7) + 1;
-    let (year, month, day) = date_of(days);
-    let numbers = [second % 60, second / 60 % 60, second / 3600, weekday, day, month];
-    let mut fields = [0; 8];
-    fields.iter_mut().zip(numbers).for_each(|(field, number)| *field = number as u8);
-    fields[6] = year.rem_euclid(100) as u8;
-    fields[7] = year.div_euclid(100).clamp(0, 99) as u8;
-    fields
-}
-
-/// Returns the time of fields, each of which may be anything: what is too much counts on.
-fn time_of(fields: &Fields) -> i64 {
-    let [second, minute, hour, _, day, month, year, century] = fields.map(i64::from);
-    let days = days_of(century * 100 + year, (month - 1).clamp(0, 11) + 1, day);
-    days * DAY + hour * 3600 + minute * 60 + second
-}
-
-/// Returns year, month and day of a number of days since 1970, in eras of 400 years that begin with
-/// March.
-fn date_of(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let leap_days = day_of_era / 1460 - day_of_era / 36_524 + day_of_era / 146_096;
-    let year_of_era = (day_of_era - leap_days) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
-}
-
-/// Returns the number of days from 1970 to a date. The month is 1 to 12.
-fn days_of(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let shifted_month = (month + 9) % 12;
-    let day_of_year = (153 * shifted_month + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// 2026-11-25 17:19:30, a Wednesday.
-    const TIME: u64 = 1_795_627_170;
-
-    fn register(rtc: &mut Rtc, index: u8, now: u64) -> u8 {
-        rtc.write(0x70, 0x80 | index, now);
-        rtc.read(0x71, now)
-    }
-
-    fn set(rtc: &mut Rtc, index: u8, value: u8, now: u64) {
-        rtc.write(0x70, index, now);
-        rtc.write(0x71, value, now);
-    }
-
-    #[test]
-    fn the_time_is_told_in_both_forms() {
-        let mut rtc = Rtc::new(TIME);
-        let time = FIELDS.map(|index| register(&mut rtc, index, 31 * SECOND));
-        assert_eq!(time, [0x01, 0x20, 0x17, 4, 0x25, 0x11, 0x26, 0x20]);
-        set(&mut rtc, STATUS_B, BINARY, 0);
-        let time = FIELDS.map(|index| register(&mut rtc, index, 0));
-        assert_eq!(time, [30, 19, 0x85, 4, 25, 11, 26, 20]);
-    }
-
-    #[test]
-    fn an_update_is_never_in_progress() {
-        let mut rtc = Rtc::new(TIME);
-        let registers = [STATUS_A, STATUS_B, STATUS_C, STATUS_D];
-        let status = registers.map(|index| register(&mut rtc, index, 0));
-        assert_eq!(status, [0x26, 2, 0, 0x80]);
-    }
-
-    #[test]
-    fn the_guest_sets_the_time() {
-        let mut rtc = Rtc::new(TIME);
-        set(&mut rtc, STATUS_B, SET | HOURS_24, 0);
-        let time = [0x59, 0x59, 0x23, 0, 0x31, 0x12, 0x99, 0x19];
-        FIELDS.iter().zip(time).for_each(|(index, value)| set(&mut rtc, *index, value, 5 * SECOND));
-        assert_eq!(register(&mut rtc, 0, 9 * SECOND), 0x59, "time stands still");
-        set(&mut rtc, STATUS_B, HOURS_24, 10 * SECOND);
-        let time = FIELDS.map(|index| register(&mut rtc, index, 11 * SECOND));
-        assert_eq!(time, [0, 0, 0, 7, 1, 1, 0, 0x20]);
-        set(&mut rtc, 4, 0x12, 11 * SECOND);
-        assert_eq!(register(&mut rtc, 4, 11 * SECOND), 0x12);
-    }
-
-    #[test]
-    fn dates_go_there_and_back() {
-        for days in (-200_000..200_000).step_by(37) {
-            let (year, month, day) = date_of(days);
-            assert_eq!(days_of(year, month, day), days);
-        }
-        assert_eq!((date_of(0), date_of(11_016)), ((1970, 1, 1), (2000, 2, 29)));
-    }
-
-    #[test]
-    fn nonsense_is_a_time_too() {
-        let mut rtc = Rtc::new(u64::MAX);
-        for value in [0xff, 0x80, 0x7f, 0] {
-            for status in [SET, SET | BINARY, 0, BINARY | HOURS_24] {
-                set(&mut rtc, STATUS_B, status, u64::MAX);
-                FIELDS.iter().for_each(|index| set(&mut rtc, *index, value, u64::MAX));
-                let _ = FIELDS.map(|index| register(&mut rtc, index, 0));
-            }
-        }
-    }
-
-    #[test]
-    fn memory_is_kept_with_the_state() {
-        let mut rtc = Rtc::new(TIME);
-        set(&mut rtc, 0x0f, 0x0a, 0);
-        let mut copy = Rtc::restore(&rtc.state()).unwrap();
-        assert_eq!(register(&mut copy, 0x0f, 0), 0x0a);
-        assert!(Rtc::restore(&RtcState { index: 128, ..copy.state() }).is_err());
-        assert!(Rtc::restore(&RtcState { offset: i64::MAX, ..copy.state() }).is_err());
-    }
-}
+#[path = "rtc_tests.rs"]
+mod tests;
