@@ -1,11 +1,8 @@
 /* A 32-bit kernel that a multiboot loader starts. It prints what it was told of, translates addresses
    as the word paging= of its command line says (none, two, pae), takes a page fault and interrupts of
-   a timer, and turns its machine off. */
+   a timer, reaches devices in uncommon ways (nowhere.c), and turns its machine off. */
 
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
+#include "kernel.h"
 
 #define APIC 0xfee00000u
 #define WINDOW 0xc0000000u      /* shows the page at 4 MiB, and the next one after a fault */
@@ -27,7 +24,7 @@ static volatile u32 ticks, faults;
 static void out8(u16 port, u8 value) { asm volatile("outb %0, %1" :: "a"(value), "Nd"(port)); }
 static void out16(u16 port, u16 value) { asm volatile("outw %0, %1" :: "a"(value), "Nd"(port)); }
 
-static void print(const char *text)
+void print(const char *text)
 {
     while (*text)
         out8(0x3f8, *text++);
@@ -69,7 +66,7 @@ void wrong(void)
         asm volatile("hlt");
 }
 
-static void check(int is_right, const char *name)
+void check(int is_right, const char *name)
 {
     if (is_right)
         return;
@@ -245,6 +242,7 @@ void begin(u32 magic, const u8 *told, u32 control)
     check((control & 0x80000001) == 1, "the mode");
     line = MULTIBOOT == 1 ? structure(told) : tags(told);
     print_text("line: ", line);
+    use_nowhere();
     is_pae = has(line, "paging=pae");
     if (!has(line, "paging=none"))
         use_paging();

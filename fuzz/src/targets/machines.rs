@@ -4,8 +4,8 @@ use crate::bytes::Bytes;
 use nacre_machine_devices::{Apics, MAX_PROCESSORS, Platform};
 use nacre_machine_load::{Boot, ByteSource, GuestMemory, Protocol, VecMemory, acpi, linux, multiboot1, multiboot2, pvh};
 use nacre_machine_x86::{
-    Access, Bus, Clock, Forget, Host, MAX_PAGES, Mode, Model, Msrs, Paging, Processor, Shadow,
-    State, cpuid, decode, decode_invalidate, fetch, interpret, time_info, walk,
+    Access, Bus, Clock, FPU_SIZE, Forget, Host, MAX_PAGES, Mode, Model, Msrs, Paging, Processor, Shadow,
+    State, Vector, Vectors, cpuid, decode, decode_invalidate, fetch, interpret, time_info, walk,
 };
 
 /// Ports of devices, from which most accesses start.
@@ -203,21 +203,24 @@ fn execute(memory: &VecMemory, paging: &Paging, address: u64, kind: u8) {
 }
 
 /// Memory of a guest, and nothing behind it.
-struct Reach<'a>(&'a mut VecMemory);
+struct Reach<'a> {
+    memory: &'a mut VecMemory,
+    vectors: Vectors,
+}
 
 impl Bus for Reach<'_> {
     fn memory(&self) -> &dyn GuestMemory {
-        self.0
+        self.memory
     }
 
     fn read(&mut self, address: u64, width: u8) -> u64 {
         let mut bytes = [0xff; 8];
-        let _ = self.0.read(address, &mut bytes[..usize::from(width)]);
+        let _ = self.memory.read(address, &mut bytes[..usize::from(width)]);
         u64::from_le_bytes(bytes)
     }
 
     fn write(&mut self, address: u64, width: u8, value: u64) {
-        let _ = self.0.write(address, &value.to_le_bytes()[..usize::from(width)]);
+        let _ = self.memory.write(address, &value.to_le_bytes()[..usize::from(width)]);
     }
 
     fn port_in(&mut self, port: u16, width: u8) -> u32 {
@@ -225,6 +228,14 @@ impl Bus for Reach<'_> {
     }
 
     fn port_out(&mut self, _: u16, _: u8, _: u32) {}
+
+    fn vector(&mut self, register: Vector) -> u128 {
+        self.vectors.get(register)
+    }
+
+    fn set_vector(&mut self, register: Vector, value: u128) {
+        self.vectors.set(register, value);
+    }
 }
 
 /// Interprets an instruction with any registers.
@@ -237,7 +248,7 @@ fn interpreted(memory: &mut VecMemory, paging: &Paging, bytes: &mut Bytes) {
         state.bases[bytes.below(6)] = bytes.word();
     }
     let code = bytes.some();
-    let _ = interpret(&mut state, code, &mut Reach(memory));
+    let _ = interpret(&mut state, code, &mut Reach { memory, vectors: Vectors([0x3f; FPU_SIZE]) });
 }
 
 /// Reads and writes a register, of the common range, AMD's or KVM's.

@@ -2,6 +2,7 @@
 //! strings between memory and ports.
 
 use crate::arithmetic::{compute, extend, mask, single, test};
+use crate::vector::{Vector, VectorMove};
 use crate::operation::{Action, Address, Mode, Operand, Operation, decode_operation};
 use crate::walk::{Access, Paging, WalkError, walk};
 use nacre_machine_memory::GuestMemory;
@@ -9,11 +10,17 @@ use nacre_machine_memory::GuestMemory;
 const RAX: usize = 0;
 const RCX: usize = 1;
 const RDX: usize = 2;
+const RBX: usize = 3;
 const RSI: usize = 6;
 const RDI: usize = 7;
 const ES: usize = 0;
 /// Flag: strings go downwards.
 const DOWN: u64 = 1 << 10;
+const CARRY: u64 = 1;
+const ZERO: u64 = 1 << 6;
+/// Numbers of arithmetic.
+const ADD: u8 = 0;
+const COMPARE: u8 = 7;
 const PAGE: u64 = 0x1000;
 /// Elements of a string that are moved at once. The instruction goes on when it is made again.
 const ELEMENTS: u64 = 1024;
@@ -30,6 +37,10 @@ pub trait Bus {
     fn port_in(&mut self, port: u16, width: u8) -> u32;
     /// Writes a port.
     fn port_out(&mut self, port: u16, width: u8, value: u32);
+    /// Returns a register of MMX or SSE.
+    fn vector(&mut self, register: Vector) -> u128;
+    /// Sets a register of MMX or SSE.
+    fn set_vector(&mut self, register: Vector, value: u128);
 }
 
 /// Registers of the processor, as far as the interpreter reads and writes them.
@@ -127,7 +138,10 @@ impl Machine<'_> {
     }
 
     fn read(&mut self, linear: u64) -> Result<u64, Exception> {
-        let width = self.operation.width;
+        self.read_wide(linear, self.operation.width)
+    }
+
+    fn read_wide(&mut self, linear: u64, width: u8) -> Result<u64, Exception> {
         let (places, is_split) = self.places(linear, width, false)?;
         if !is_split {
             return Ok(self.bus.read(places[0], width) & mask(width));
@@ -137,7 +151,10 @@ impl Machine<'_> {
     }
 
     fn write(&mut self, linear: u64, value: u64) -> Result<(), Exception> {
-        let width = self.operation.width;
+        self.write_wide(linear, self.operation.width, value)
+    }
+
+    fn write_wide(&mut self, linear: u64, width: u8, value: u64) -> Result<(), Exception> {
         let (places, is_split) = self.places(linear, width, true)?;
         if !is_split {
             self.bus.write(places[0], width, value & mask(width));
@@ -209,8 +226,90 @@ impl Machine<'_> {
                 self.write(address, result)?;
                 self.state.flags = flags;
             }
+            Action::Bit(number, operand) => self.bit(number, operand)?,
+            Action::CompareExchange(register) => {
+                let value = self.read(address)?;
+                let old = self.register(RAX as u8, width);
+                // Memory is written in both cases.
+                self.write(address, if value == old { self.register(register, width) } else { value })?;
+                if value != old {
+                    self.set_register(RAX as u8, width, value);
+                }
+                self.state.flags = compute(COMPARE, old, value, width, flags).1;
+            }
+            Action::CompareExchangePair => self.compare_pair(address)?,
+            Action::ExchangeAdd(register) => {
+                let value = self.read(address)?;
+                let (result, flags) = compute(ADD, value, self.register(register, width), width, flags);
+                self.write(address, result.unwrap_or(value))?;
+                self.set_register(register, width, value);
+                self.state.flags = flags;
+            }
+            Action::Vector(operands) => self.vector(address, operands)?,
             _ => return Err(Exception::Undefined),
         }
+        Ok(())
+    }
+
+    /// BT, BTS, BTR and BTC. A register's value is a number of bits from the address on, with its
+    /// sign; of a number in the instruction, the bits of one operand count.
+    fn bit(&mut self, number: u8, operand: Operand) -> Result<(), Exception> {
+        let width = self.operation.width;
+        let bits = 8 * u64::from(width);
+        if let Operand::Register(register) = operand {
+            let distance = extend(self.register(register, width), width) as i64;
+            let operands = distance.div_euclid(bits as i64) as u64;
+            let place = &mut self.operation.address.displacement;
+            *place = place.wrapping_add(operands.wrapping_mul(u64::from(width)));
+        }
+        let address = self.address();
+        let bit = 1u64 << (self.operand(operand) % bits);
+        let value = self.read(address)?;
+        match number & 3 {
+            0 => {}
+            1 => self.write(address, value | bit)?,
+            2 => self.write(address, value & !bit)?,
+            _ => self.write(address, value ^ bit)?,
+        }
+        self.state.flags = self.state.flags & !CARRY | if value & bit != 0 { CARRY } else { 0 };
+        Ok(())
+    }
+
+    /// CMPXCHG8B: EDX:EAX is what memory may have, and ECX:EBX what it then gets.
+    fn compare_pair(&mut self, address: u64) -> Result<(), Exception> {
+        let pair = |high: usize, low: usize| (self.state.registers[high] & mask(4)) << 32 | self.state.registers[low] & mask(4);
+        let (old, new) = (pair(RDX, RAX), pair(RCX, RBX));
+        let value = self.read(address)?;
+        self.write(address, if value == old { new } else { value })?;
+        if value == old {
+            self.state.flags |= ZERO;
+        } else {
+            self.state.flags &= !ZERO;
+            self.set_register(RAX as u8, 4, value);
+            self.set_register(RDX as u8, 4, value >> 32);
+        }
+        Ok(())
+    }
+
+    /// Moves a register of MMX or SSE. One of 16 bytes goes by halves.
+    fn vector(&mut self, address: u64, operands: VectorMove) -> Result<(), Exception> {
+        let VectorMove { register, stores, shift, keeps } = operands;
+        let (size, high) = (self.operation.width.min(8), address.wrapping_add(8));
+        let is_wide = self.operation.width > 8;
+        if is_wide {
+            // A page that is not there is told before the other half is moved.
+            self.places(address, 8, stores)?;
+            self.places(high, 8, stores)?;
+        }
+        if stores {
+            let value = self.bus.vector(register) >> shift;
+            self.write_wide(address, size, value as u64)?;
+            return if is_wide { self.write_wide(high, 8, (value >> 64) as u64) } else { Ok(()) };
+        }
+        let low = u128::from(self.read_wide(address, size)?);
+        let value = if is_wide { u128::from(self.read_wide(high, 8)?) << 64 | low } else { low } << shift;
+        let kept = if keeps { self.bus.vector(register) & !(u128::from(mask(size)) << shift) } else { 0 };
+        self.bus.set_vector(register, kept | value);
         Ok(())
     }
 

@@ -20,6 +20,7 @@ mod msr;
 mod operation;
 mod pvclock;
 mod shadow;
+mod vector;
 mod walk;
 
 pub use breakpoints::Breakpoints;
@@ -32,6 +33,7 @@ pub use msr::{GeneralProtection, MsrAction, Msrs, MsrsState, Processor};
 pub use operation::Mode;
 pub use pvclock::{Clock, TIME_INFO_SIZE, WALL_CLOCK_SIZE, time_info, wall_clock};
 pub use shadow::{Cache, Forget, IDENTITIES, MAX_PAGES, Page, Pages, Shadow};
+pub use vector::{FPU_SIZE, Vector, Vectors};
 pub use walk::{Access, Paging, Translation, WalkError, walk};
 
 /// Reason why a saved state is refused, for a person.

@@ -2,6 +2,7 @@
 //! it. Manual: AMD's volume 3.
 
 use crate::MAX_LENGTH;
+use crate::vector::{VectorMove, vector_move};
 
 /// Width of code: of addresses and operands that no prefix changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,17 @@ pub enum Action {
     Exchange(u8),
     /// INC, DEC, NOT, NEG, by number.
     Single(u8),
+    /// CMPXCHG with a register.
+    CompareExchange(u8),
+    /// CMPXCHG8B: memory of 8 bytes, whatever the width of registers.
+    CompareExchangePair,
+    /// XADD with a register.
+    ExchangeAdd(u8),
+    /// BT BTS BTR BTC, by number, of the bit that the operand names. Registers lead to any bit around
+    /// the address.
+    Bit(u8, Operand),
+    /// Move of a register of MMX or SSE.
+    Vector(VectorMove),
     /// `movs`
     MoveString,
     /// `stos`
@@ -83,7 +95,7 @@ pub struct Operation {
     pub action: Action,
     /// Address of the memory operand; of string instructions that of the source.
     pub address: Address,
-    /// Width of the memory operand: 1, 2, 4 or 8 bytes.
+    /// Width of the memory operand: 1, 2, 4 or 8 bytes, of vectors 16, too.
     pub width: u8,
     /// Length of the instruction.
     pub length: u8,
@@ -102,18 +114,19 @@ struct Reader<'a> {
     has_operand_prefix: bool,
     has_address_prefix: bool,
     segment: Option<u8>,
-    repeats: bool,
+    /// Last of the two prefixes that repeat strings and choose among other instructions; 0 if none.
+    repeat: u8,
 }
 
 /// Decodes an instruction. `None`: it is none of those that are known, has no operand in memory, or
 /// goes on behind the end of `code`.
 pub fn decode_operation(code: &[u8], mode: Mode) -> Option<Operation> {
     let code = &code[..code.len().min(MAX_LENGTH)];
-    let mut reader = Reader { code, at: 0, mode, rex: 0, has_operand_prefix: false, has_address_prefix: false, segment: None, repeats: false };
+    let mut reader = Reader { code, at: 0, mode, rex: 0, has_operand_prefix: false, has_address_prefix: false, segment: None, repeat: 0 };
     let opcode = reader.prefixes()?;
     let (action, address, width) = reader.action(opcode)?;
     let is_string = matches!(opcode, 0xa4..=0xa5 | 0xaa..=0xad | 0x6c..=0x6f);
-    Some(Operation { action, address, width, length: reader.at as u8, repeats: reader.repeats && is_string, has_high_bytes: reader.rex == 0 })
+    Some(Operation { action, address, width, length: reader.at as u8, repeats: reader.repeat != 0 && is_string, has_high_bytes: reader.rex == 0 })
 }
 
 impl Reader<'_> {
@@ -141,7 +154,7 @@ impl Reader<'_> {
                 0x67 => self.has_address_prefix = true,
                 0x26 | 0x2e | 0x36 | 0x3e => self.segment = Some(byte >> 3 & 3),
                 0x64 | 0x65 => self.segment = Some(byte - 0x60),
-                0xf2 | 0xf3 => self.repeats = true,
+                0xf2 | 0xf3 => self.repeat = byte,
                 0xf0 => {}
                 0x40..=0x4f if self.mode == Mode::Long => {
                     self.rex = byte;
@@ -231,17 +244,48 @@ impl Reader<'_> {
         (register & 7 < 2).then_some((Action::Single(register & 7), address, width))
     }
 
-    /// Moves between memory and a register with an extension.
+    /// Instructions behind 0x0f.
     fn two_bytes(&mut self) -> Option<(Action, Address, u8)> {
         let opcode = self.byte()?;
         let to = self.operand_width();
-        let signed = match opcode {
-            0xb6 | 0xb7 => false,
-            0xbe | 0xbf => true,
-            _ => return None,
+        let width = self.width_of(opcode);
+        let narrow = if opcode & 1 == 0 { 1 } else { 2 };
+        match opcode {
+            0xa3 | 0xab | 0xb3 | 0xbb => self.with_register(to, |register| Action::Bit(opcode >> 3 & 3, Operand::Register(register))),
+            0xb0 | 0xb1 => self.with_register(width, Action::CompareExchange),
+            0xb6 | 0xb7 => self.with_register(narrow, |register| Action::Load { register, to, signed: false }),
+            0xba => self.bit_of_number(to),
+            0xbe | 0xbf => self.with_register(narrow, |register| Action::Load { register, to, signed: true }),
+            0xc0 | 0xc1 => self.with_register(width, Action::ExchangeAdd),
+            // MOVNTI has no prefixes.
+            0xc3 if to != 2 && self.repeat == 0 => self.with_register(to, |register| Action::Store(Operand::Register(register))),
+            // The same with REX.W has 16 bytes.
+            0xc7 if self.rex & 8 == 0 => {
+                let (number, address) = self.operands()?;
+                (number & 7 == 1).then_some((Action::CompareExchangePair, address, 8))
+            }
+            _ => self.vector(opcode),
+        }
+    }
+
+    /// BT and its like with a number in the instruction.
+    fn bit_of_number(&mut self, width: u8) -> Option<(Action, Address, u8)> {
+        let (register, address) = self.operands()?;
+        let number = self.number(1)?;
+        (register & 4 != 0).then_some((Action::Bit(register & 3, Operand::Number(number)), address, width))
+    }
+
+    /// Moves of vectors.
+    fn vector(&mut self, opcode: u8) -> Option<(Action, Address, u8)> {
+        // MOVNTDQA is the one move of another table.
+        let opcode = if opcode == 0x38 && self.byte()? == 0x2a && self.has_operand_prefix { 0x6f } else { opcode };
+        let (register, address) = self.operands()?;
+        let prefix = match (self.repeat, self.has_operand_prefix) {
+            (0, true) => 0x66,
+            (repeat, _) => repeat,
         };
-        let width = if opcode & 1 == 0 { 1 } else { 2 };
-        self.with_register(width, |register| Action::Load { register, to, signed })
+        let (action, width) = vector_move(opcode, prefix, register, self.rex & 8 != 0)?;
+        Some((Action::Vector(action), address, width))
     }
 
     /// Moves between RAX and an address in the instruction.

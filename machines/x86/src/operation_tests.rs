@@ -35,6 +35,16 @@ fn arithmetic_is_decoded() {
 }
 
 #[test]
+fn exchanges_and_bits_are_decoded() {
+    assert_eq!(long(&[0xf0, 0x0f, 0xb1, 0x0b]), (Action::CompareExchange(1), AT_RBX, 4));
+    assert_eq!(long(&[0x0f, 0xc7, 0x0b]), (Action::CompareExchangePair, AT_RBX, 8));
+    assert_eq!(long(&[0x66, 0x0f, 0xc1, 0x0b]), (Action::ExchangeAdd(1), AT_RBX, 2));
+    assert_eq!(long(&[0x4c, 0x0f, 0xb3, 0x03]), (Action::Bit(2, Operand::Register(8)), AT_RBX, 8));
+    assert_eq!(long(&[0x0f, 0xba, 0x3b, 9]), (Action::Bit(3, Operand::Number(9)), AT_RBX, 4));
+    assert_eq!(long(&[0x48, 0x0f, 0xc3, 0x0b]), (Action::Store(Operand::Register(1)), AT_RBX, 8));
+}
+
+#[test]
 fn addresses_are_decoded() {
     let address = |code: &[u8]| long(code).1;
     let none = Address { base: None, ..AT_RBX };
@@ -58,7 +68,10 @@ fn strings_repeat_and_others_do_not() {
 
 #[test]
 fn what_has_no_memory_or_no_end_is_refused() {
-    for code in [&[0x8b, 0xc3][..], &[0x8b], &[], &[0x66; 20], &[0xf4], &[0x0f, 0x05], &[0xf6, 0x23], &[0xc7, 3, 1]] {
+    let vectors = [&[0x0f, 0x6f, 0xc1][..], &[0xf2, 0x0f, 0x6f, 0x03], &[0x0f, 0x58, 0x03], &[0x0f, 0x38, 0x2a, 0x03], &[0x66, 0x0f, 0x38]];
+    let others = [&[0x0f, 0xba, 0x1b, 1][..], &[0x0f, 0xc7, 0x03], &[0x48, 0x0f, 0xc7, 0x0b], &[0x66, 0x0f, 0xc3, 0x0b], &[0x0f, 0xba, 0x23]];
+    let plain = [&[0x8b, 0xc3][..], &[0x8b], &[], &[0x66; 20], &[0xf4], &[0x0f, 0x05], &[0xf6, 0x23], &[0xc7, 3, 1]];
+    for code in plain.into_iter().chain(vectors).chain(others) {
         assert_eq!(decode_operation(code, Mode::Long), None, "{code:x?}");
     }
 }

@@ -6,8 +6,8 @@ use crate::exits::{self, PortAccess};
 use crate::guest::Memory;
 use nacre_abi::frame::word;
 use nacre_machine_load::GuestMemory;
-use nacre_machine_x86::{Bus, Exception, Mode, Paging, State, fetch, interpret};
-use nacre_sys::Frame;
+use nacre_machine_x86::{Bus, Exception, Mode, Paging, State, Vector, Vectors, fetch, interpret};
+use nacre_sys::{Frame, fpu};
 
 /// Long and 32-bit code, in a code segment's first word.
 const LONG: u64 = 1 << 25;
@@ -48,6 +48,17 @@ impl Bus for Reach {
 
     fn port_out(&mut self, port: u16, width: u8, value: u32) {
         BOARD.with(self.number, |devices, now| devices.write_port(PortAccess { port, width, reads: false, is_string: false }, value, now));
+    }
+
+    // The guest's vectors are those of its processor's thread, which is the caller.
+    fn vector(&mut self, register: Vector) -> u128 {
+        Vectors(fpu::save()).get(register)
+    }
+
+    fn set_vector(&mut self, register: Vector, value: u128) {
+        let mut vectors = Vectors(fpu::save());
+        vectors.set(register, value);
+        fpu::restore(&vectors.0);
     }
 }
 

@@ -10,6 +10,7 @@
 extern crate std;
 
 pub mod clock;
+pub mod fpu;
 pub mod io;
 pub mod gate;
 pub mod ipc;

@@ -23,6 +23,7 @@ use nacre_abi::message::{Descriptor, Info, RECEIVE_ONLY, WORDS};
 use nacre_abi::state::ObjectEntry;
 use nacre_abi::{Call, Code, Status};
 
+use crate::fpu::Area;
 use crate::message::{Buffers, Message, Received};
 use crate::{Reference, Window};
 
@@ -397,4 +398,23 @@ pub fn rdrand() -> Option<u64> {
     // SAFETY: the instruction changes one register and the flags.
     unsafe { asm!("rdrand {}", "setc {}", out(reg) value, out(reg_byte) has_some, options(nomem, nostack)) };
     (has_some != 0).then_some(value)
+}
+
+/// Registers of the FPU and of SSE of the calling thread.
+pub(crate) fn fpu_save() -> Area {
+    let mut area = Area([0; crate::fpu::SIZE]);
+    // SAFETY: the instruction writes 512 bytes, aligned to 16, and nothing else.
+    unsafe { asm!("fxsave64 [{}]", in(reg) &raw mut area, options(nostack, preserves_flags)) };
+    area
+}
+
+/// Sets them. MXCSR has no bit that the processor lacks. On a host, whose code uses these registers,
+/// it does nothing.
+pub(crate) fn fpu_restore(area: &Area) {
+    // SAFETY: the area is aligned to 16, and code for this target uses none of the registers.
+    #[cfg(target_os = "none")]
+    unsafe {
+        asm!("fxrstor64 [{}]", in(reg) area, options(nostack, preserves_flags, readonly));
+    }
+    let _ = area;
 }

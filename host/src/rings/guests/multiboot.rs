@@ -57,7 +57,7 @@ pub fn run(products: &Products, filter: &str, tally: &mut TestCounts) -> Outcome
 
 /// Compiles a file into a folder.
 fn make(products: &Products, folder: &Path, file: &File) -> Outcome<()> {
-    let words = [&["-m32", "-Wl,--no-warn-rwx-segments", "-T", "multiboot.ld", "multiboot.S", "multiboot.c"], file.words].concat();
+    let words = [&["-m32", "-Wl,--no-warn-rwx-segments", "-T", "multiboot.ld", "multiboot.S", "multiboot.c", "nowhere.c"], file.words].concat();
     let kernel = folder.join(file.name);
     if !file.is_wide {
         return compile(&products.tree, &kernel, &words);
@@ -78,7 +78,7 @@ fn expected(file: &File) -> String {
         "pae" => "pages by three levels\n",
         _ => "",
     };
-    format!("loader: Nacre machine\n{told}line: paging={} and words\n{pages}interrupts of a timer\n{}: 0\n", file.paging, file.name)
+    format!("loader: Nacre machine\n{told}line: paging={} and words\nvectors and exchanges\n{pages}interrupts of a timer\n{}: 0\n", file.paging, file.name)
 }
 
 /// Returns the fault, if there was one.
