@@ -2,7 +2,7 @@
 
 use crate::bytes::Bytes;
 use nacre_machine_devices::{Apics, MAX_PROCESSORS, Platform};
-use nacre_machine_load::{Boot, ByteSource, GuestMemory, Protocol, VecMemory, acpi, linux, multiboot1, multiboot2, pvh};
+use nacre_machine_load::{Boot, ByteSource, GuestMemory, Module, Protocol, VecMemory, acpi, linux, multiboot1, multiboot2, pvh};
 use nacre_machine_x86::{
     Access, Bus, Clock, FPU_SIZE, Forget, Host, MAX_PAGES, Mode, Model, Msrs, Paging, Processor, Shadow,
     State, Vector, Vectors, cpuid, decode, decode_invalidate, fetch, interpret, time_info, walk,
@@ -153,7 +153,8 @@ pub fn multiboot(bytes: &[u8]) {
     let sum = words.fold(0u32, u32::wrapping_sub);
     file[0x80 + 4 * start.len()..][..4].copy_from_slice(&sum.to_le_bytes());
     let mut memory = VecMemory::new(MEMORY);
-    let boot = Boot { kernel: &file, module: &[&initrd, &initrd], module_text: "module", command_line: "quiet" };
+    let modules = ["module", "two words"].map(|text| Module { file: &initrd, text });
+    let boot = Boot { kernel: &file, modules: &modules, command_line: "quiet" };
     let _ = Protocol::of(&file);
     for start in [multiboot1::load(&mut memory, &boot), multiboot2::load(&mut memory, &boot)].into_iter().flatten() {
         assert!(start.rip < MEMORY as u64 && start.rbx < 0x9_fc00);

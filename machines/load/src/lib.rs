@@ -26,7 +26,7 @@ mod source;
 mod start;
 
 pub use error::LoadError;
-pub use multiboot::Boot;
+pub use multiboot::{Boot, Module};
 pub use nacre_machine_memory::{GuestMemory, OutOfRange, VecMemory};
 pub use protocol::Protocol;
 pub use source::{ByteSource, Unreadable};

@@ -31,7 +31,7 @@ pub(crate) const PAGE: u64 = 0x1000;
 /// Bytes that are copied at once.
 const CHUNK: usize = 0x1_0000;
 /// Parts of an initial file system begin at multiples of this.
-const PART_ALIGNMENT: u64 = 4;
+pub(crate) const PART_ALIGNMENT: u64 = 4;
 /// Loader of no known kind, as the protocol numbers it.
 const LOADER: u8 = 0xff;
 /// Kind of memory that the kernel may use.

@@ -7,11 +7,11 @@
 //! | 0x500 | descriptors |
 //! | 0x10000, or the next page below 0x9fc00 that the kernel leaves | information |
 //! | 0x1000 to 0x9fc00, 1 MiB and above | kernel where its file says |
-//! | next page behind the kernel | module |
+//! | next page behind the kernel, and behind each module | modules |
 
 use crate::elf::{Image, word};
-use crate::linux::{HIGH_START, LOW_END, PAGE, checked_size, checked_text};
-use crate::place::{Low, Part, check_parts, load_module, load_parts, low_place, module_size};
+use crate::linux::{HIGH_START, LOW_END, PAGE, checked_size, checked_text, copy};
+use crate::place::{Low, Part, check_parts, load_parts, low_place};
 use crate::start::prepare_protected;
 use crate::{ByteSource, GuestMemory, LoadError, Start};
 use alloc::{vec, vec::Vec};
@@ -30,15 +30,22 @@ const BIOS_SIZE: u64 = 0x413;
 const USABLE: u32 = 1;
 const RESERVED: u32 = 2;
 
+/// File that goes along with a kernel.
+#[derive(Clone, Copy)]
+pub struct Module<'a> {
+    /// The file.
+    pub file: &'a dyn ByteSource,
+    /// Text that the kernel is told of it.
+    pub text: &'a str,
+}
+
 /// Kernel to start, and what goes with it.
 #[derive(Clone, Copy)]
 pub struct Boot<'a> {
     /// The kernel's file.
     pub kernel: &'a dyn ByteSource,
-    /// Parts of the module, one behind the other. Without bytes there is no module.
-    pub module: &'a [&'a dyn ByteSource],
-    /// Text of the module.
-    pub module_text: &'a str,
+    /// Modules, in order. Those without bytes are left out.
+    pub modules: &'a [Module<'a>],
     /// Command line.
     pub command_line: &'a str,
 }
@@ -63,8 +70,8 @@ pub(crate) struct Addresses {
 pub(crate) struct Places {
     /// Address of the information.
     pub information: u64,
-    /// First address of the module, and the address behind it.
-    pub module: Option<[u32; 2]>,
+    /// First address of each module, and the address behind it.
+    pub modules: Vec<[u32; 2]>,
     /// Memory's size.
     pub memory: u64,
 }
@@ -87,10 +94,27 @@ impl Boot<'_> {
         head(self.kernel, size)
     }
 
-    /// Returns the command line and the module's text, each with the zero that ends it.
-    pub(crate) fn texts(&self) -> Result<[Vec<u8>; 2], LoadError> {
+    /// Returns the modules that have bytes.
+    fn modules(&self) -> impl Iterator<Item = &Module<'_>> {
+        self.modules.iter().filter(|module| !module.file.is_empty())
+    }
+
+    /// Returns the command line and the modules' texts, each with the zero that ends it.
+    pub(crate) fn texts(&self) -> Result<(Vec<u8>, Vec<Vec<u8>>), LoadError> {
         let with_zero = |text| checked_text(text).map(|text| [text.as_bytes(), &[0]].concat());
-        Ok([with_zero(self.command_line)?, with_zero(self.module_text)?])
+        let modules = self.modules().map(|module| with_zero(module.text)).collect::<Result<_, _>>()?;
+        Ok((with_zero(self.command_line)?, modules))
+    }
+
+    /// Returns the places of the modules behind an address.
+    fn places(&self, behind: u64, memory: u64) -> Result<Vec<[u32; 2]>, LoadError> {
+        let mut end = behind;
+        let mut place = |module: &Module| {
+            let start = end.next_multiple_of(PAGE);
+            end = start.checked_add(module.file.len()).filter(|end| *end <= memory).ok_or(LoadError::InitrdTooLarge)?;
+            Ok([start as u32, end as u32])
+        };
+        self.modules().map(&mut place).collect()
     }
 
     /// Returns the kernel's parts by the addresses of its header or, without them, by those of ELF.
@@ -111,13 +135,12 @@ impl Boot<'_> {
     pub(crate) fn load(&self, memory: &mut dyn GuestMemory, program: &Program, magic: u32, information: impl Fn(&Places) -> Vec<u8>) -> Result<Start, LoadError> {
         let size = checked_size(memory)?;
         let end = check_parts(&program.parts, program.entry, Low::Free, size)?;
-        let (address, length) = (end.next_multiple_of(PAGE), module_size(self.module)?);
-        let module_end = address.checked_add(length).filter(|end| *end <= size).ok_or(LoadError::InitrdTooLarge)?;
-        let module = (length != 0).then_some([address as u32, module_end as u32]);
-        let mut places = Places { information: 0, module, memory: size };
+        let mut places = Places { information: 0, modules: self.places(end, size)?, memory: size };
         places.information = low_place(&program.parts, INFORMATION, information(&places).len() as u64).ok_or(LoadError::NoLowMemory)?;
         load_parts(memory, self.kernel, &program.parts)?;
-        load_module(memory, self.module, address)?;
+        for (module, [start, _]) in self.modules().zip(&places.modules) {
+            copy(memory, module.file, 0, module.file.len(), u64::from(*start), LoadError::InitrdUnreadable)?;
+        }
         memory.write(BIOS_SEGMENT, &((LOW_END >> 4) as u16).to_le_bytes())?;
         memory.write(BIOS_SIZE, &((LOW_END / KIB) as u16).to_le_bytes())?;
         memory.write(LOW_END, &[((0xa_0000 - LOW_END) / KIB) as u8])?;

@@ -20,6 +20,8 @@ const HAS_ADDRESSES: u32 = 1 << 16;
 /// Offsets in the header of the addresses and of the entry.
 const ADDRESSES: usize = 12;
 const ENTRY: usize = 28;
+/// Size of a module's entry in their table.
+const MODULE_SIZE: usize = 16;
 /// Size of the structure, with the fields that no kernel is told of here.
 const SIZE: usize = 120;
 /// Flags of the structure: sizes of memory, command line, modules, memory map, name of the loader.
@@ -35,7 +37,7 @@ pub fn has_header(kernel: &dyn ByteSource) -> bool {
     head(kernel, HEAD).is_ok_and(|head| find(&head).is_some())
 }
 
-/// Loads a kernel and, if it is not empty, a module.
+/// Loads a kernel and its modules.
 ///
 /// An error leaves guest memory with a part of it all.
 pub fn load(memory: &mut dyn GuestMemory, boot: &Boot) -> Result<Start, LoadError> {
@@ -55,12 +57,12 @@ pub fn load(memory: &mut dyn GuestMemory, boot: &Boot) -> Result<Start, LoadErro
     let words = [0, 4, 8, 12].map(|field| word(header, ADDRESSES + field));
     let addresses = has_addresses.then_some(Addresses { header_offset: at as u64, words });
     let program = boot.program(addresses, has_addresses.then(|| word(header, ENTRY)))?;
-    let [line, text] = boot.texts()?;
-    boot.load(memory, &program, LOADED, |places| information(places, &line, &text))
+    let (line, texts) = boot.texts()?;
+    boot.load(memory, &program, LOADED, |places| information(places, &line, &texts))
 }
 
 /// Returns the structure, and what it leads to behind it.
-fn information(places: &Places, line: &[u8], text: &[u8]) -> Vec<u8> {
+fn information(places: &Places, line: &[u8], texts: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = alloc::vec![0; SIZE];
     let put = |bytes: &mut Vec<u8>, at: usize, value: u32| bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
     // Tables come first, so that they are aligned.
@@ -72,15 +74,16 @@ fn information(places: &Places, line: &[u8], text: &[u8]) -> Vec<u8> {
     let entry = |(start, size, kind): (u64, u64, u32)| [&20u32.to_le_bytes()[..], &start.to_le_bytes(), &size.to_le_bytes(), &kind.to_le_bytes()].concat();
     let map: Vec<u8> = places.map().into_iter().flat_map(entry).collect();
     let map_at = add(&mut bytes, &map);
-    let module_at = add(&mut bytes, &[0; 16]);
-    let module = bytes.len() - 16;
-    let [line, text, loader] = [line, text, LOADER].map(|text| add(&mut bytes, text));
+    let table = bytes.len();
+    let table_at = add(&mut bytes, &alloc::vec![0; MODULE_SIZE * texts.len()]);
+    let [line, loader] = [line, LOADER].map(|text| add(&mut bytes, text));
     let [low, high] = places.sizes();
     for (at, value) in [(0, FLAGS), (4, low), (8, high), (16, line), (44, map.len() as u32), (48, map_at), (64, loader)] {
         put(&mut bytes, at, value);
     }
-    if let Some([start, end]) = places.module {
-        for (at, value) in [(20, 1), (24, module_at), (module, start), (module + 4, end), (module + 8, text)] {
+    for (number, ([start, end], text)) in places.modules.iter().zip(texts).enumerate() {
+        let (text, module) = (add(&mut bytes, text), table + MODULE_SIZE * number);
+        for (at, value) in [(20, number as u32 + 1), (24, table_at), (module, *start), (module + 4, *end), (module + 8, text)] {
             put(&mut bytes, at, value);
         }
     }

@@ -1,7 +1,7 @@
 //! Kernels with a header of multiboot, in ELF files and without, and headers that lie.
 
 use super::*;
-use crate::{Protocol, VecMemory};
+use crate::{Module, Protocol, VecMemory};
 
 const SIZE: usize = 4 << 20;
 const AT: u32 = 0x20_0000;
@@ -48,7 +48,9 @@ fn flat(addresses: [u32; 4], entry: u32) -> Vec<u8> {
 
 fn try_load(file: &Vec<u8>, module: &[&dyn ByteSource], line: &str) -> Result<(Start, VecMemory), LoadError> {
     let mut memory = VecMemory::new(SIZE);
-    load(&mut memory, &Boot { kernel: file, module, module_text: "disk", command_line: line }).map(|start| (start, memory))
+    let texts = ["disk", "two words", ""];
+    let modules: Vec<Module> = module.iter().zip(texts).map(|(file, text)| Module { file: *file, text }).collect();
+    load(&mut memory, &Boot { kernel: file, modules: &modules, command_line: line }).map(|start| (start, memory))
 }
 
 fn refused(file: &Vec<u8>) -> LoadError {
@@ -63,7 +65,7 @@ fn text(memory: &VecMemory, at: u32) -> &str {
 #[test]
 fn a_kernel_starts_in_32_bit_mode_and_is_told_of_everything() {
     let module = vec![9u8; 5000];
-    let (start, memory) = try_load(&file(3), &[&module, &module], "one two").unwrap();
+    let (start, memory) = try_load(&file(3), &[&module, &module, &Vec::new()], "one two").unwrap();
     assert_eq!((start.rax, start.rip, start.rbx), (0x2bad_b002, AT as u64 + 2, 0x1_0000));
     assert_eq!((start.cr0 & 0x8000_0001, start.efer, start.cs.attributes, start.rflags), (1, 0, 0xc9b, 2));
     assert_eq!(&memory.0[AT as usize..][..24], [&b"the kernel's own"[..], &[0; 8]].concat());
@@ -72,10 +74,14 @@ fn a_kernel_starts_in_32_bit_mode_and_is_told_of_everything() {
     assert_eq!((field(0), field(4), field(8)), (0x24d, 639, 3 << 10));
     assert_eq!((text(&memory, field(16)), text(&memory, field(64))), ("one two", "Nacre machine"));
     let (module, map) = (field(24) as usize, field(48) as usize);
-    assert_eq!((field(20), field(44), map % 4), (1, 72, 0));
-    let [first, end, name] = [0, 4, 8].map(|at| word(&memory.0, module + at));
-    assert_eq!((first, end, text(&memory, name)), (AT + 0x1000, AT + 0x1000 + 10_000, "disk"));
-    assert!(memory.0[first as usize..end as usize].iter().all(|byte| *byte == 9));
+    assert_eq!((field(20), field(44), map % 4, module % 4), (2, 72, 0, 0));
+    for (number, name) in ["disk", "two words"].into_iter().enumerate() {
+        let [first, end, told] = [0, 4, 8].map(|at| word(&memory.0, module + 16 * number + at));
+        let place = AT + 0x1000 + 0x2000 * number as u32;
+        assert_eq!((first, end, text(&memory, told)), (place, place + 5000, name));
+        assert!(memory.0[first as usize..end as usize].iter().all(|byte| *byte == 9));
+        assert_eq!(memory.0[end as usize], 0);
+    }
     let entry = |number: usize| [0, 4, 12, 20].map(|at| word(&memory.0, map + 24 * number + at));
     assert_eq!([0, 1, 2].map(entry), [[20, 0, 0x9_fc00, 1], [20, 0x9_fc00, 0x6_0400, 2], [20, 1 << 20, 3 << 20, 1]]);
 }

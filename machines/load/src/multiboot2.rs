@@ -116,7 +116,7 @@ impl Header {
     }
 }
 
-/// Loads a kernel and, if it is not empty, a module. Tables of [`acpi`] are told of if they are
+/// Loads a kernel and its modules. Tables of [`acpi`] are told of if they are
 /// there.
 ///
 /// An error leaves guest memory with a part of it all.
@@ -126,7 +126,7 @@ pub fn load(memory: &mut dyn GuestMemory, boot: &Boot) -> Result<Start, LoadErro
     let header = Header::decode(&head, at)?;
     let program = boot.program(header.addresses, header.entry)?;
     let address = program.parts.iter().map(|part| part.address).min().filter(|_| header.is_relocatable);
-    let [line, text] = boot.texts()?;
+    let (line, texts) = boot.texts()?;
     let mut tags = Vec::new();
     add(&mut tags, told::COMMAND_LINE, &line);
     add(&mut tags, told::LOADER, LOADER);
@@ -137,7 +137,7 @@ pub fn load(memory: &mut dyn GuestMemory, boot: &Boot) -> Result<Start, LoadErro
     if let Some(address) = address {
         add(&mut tags, told::ADDRESS, &(address as u32).to_le_bytes());
     }
-    boot.load(memory, &program, LOADED, |places| information(places, &tags, &text))
+    boot.load(memory, &program, LOADED, |places| information(places, &tags, &texts))
 }
 
 /// Adds a tag.
@@ -149,11 +149,11 @@ fn add(tags: &mut Vec<u8>, kind: u32, content: &[u8]) {
 }
 
 /// Returns the information, with tags that do not depend on places.
-fn information(places: &Places, tags: &[u8], text: &[u8]) -> Vec<u8> {
+fn information(places: &Places, tags: &[u8], texts: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = [&[0; 8], tags].concat();
     let words = |words: &[u32]| -> Vec<u8> { words.iter().flat_map(|word| word.to_le_bytes()).collect() };
-    if let Some(module) = places.module {
-        add(&mut bytes, told::MODULE, &[&words(&module), text].concat());
+    for (module, text) in places.modules.iter().zip(texts) {
+        add(&mut bytes, told::MODULE, &[&words(module), &text[..]].concat());
     }
     add(&mut bytes, told::SIZES, &words(&places.sizes()));
     let entry = |(start, size, kind): (u64, u64, u32)| [&start.to_le_bytes()[..], &size.to_le_bytes(), &u64::from(kind).to_le_bytes()].concat();

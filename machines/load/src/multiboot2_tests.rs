@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::multiboot1::tests::{elf, put, words};
-use crate::{VecMemory, acpi};
+use crate::{Module, VecMemory, acpi};
 
 const SIZE: usize = 4 << 20;
 const AT: u32 = 0x20_0000;
@@ -30,7 +30,8 @@ fn file(tags: &[Vec<u8>]) -> Vec<u8> {
 fn try_load(file: &Vec<u8>, module: &[&dyn ByteSource]) -> Result<(Start, VecMemory), LoadError> {
     let mut memory = VecMemory::new(SIZE);
     acpi::load(&mut memory, &acpi::Facts { processors: 1, io_apic: (8, 0xfec0_0000) }).unwrap();
-    load(&mut memory, &Boot { kernel: file, module, module_text: "disk", command_line: "one two" }).map(|start| (start, memory))
+    let modules: Vec<Module> = module.iter().zip(["disk", "two words"]).map(|(file, text)| Module { file: *file, text }).collect();
+    load(&mut memory, &Boot { kernel: file, modules: &modules, command_line: "one two" }).map(|start| (start, memory))
 }
 
 fn refused(file: &Vec<u8>) -> LoadError {
@@ -54,12 +55,15 @@ fn told(memory: &VecMemory, start: &Start) -> Vec<(u32, Vec<u8>)> {
 #[test]
 fn a_kernel_is_told_of_everything_by_tags() {
     let module = vec![9u8; 5000];
-    let (start, memory) = try_load(&file(&[tag(1, 0, &[4, 6]), tag(6, 0, &[]), tag(10, 1, &[0, u32::MAX, 4096, 0])]), &[&module]).unwrap();
+    let (start, memory) = try_load(&file(&[tag(1, 0, &[4, 6]), tag(6, 0, &[]), tag(10, 1, &[0, u32::MAX, 4096, 0])]), &[&module, &b"other".as_slice()]).unwrap();
     assert_eq!((start.rax, start.rip, start.rbx, start.efer), (0x36d7_6289, AT as u64 + 2, 0x1_0000, 0));
     let tags = told(&memory, &start);
     let find = |kind| tags.iter().find(|tag| tag.0 == kind).map(|tag| &tag.1[..]).unwrap();
     assert_eq!((find(1), find(2)), (&b"one two\0"[..], &b"Nacre machine\0"[..]));
     assert_eq!(find(3), [&words(&[AT + 0x1000, AT + 0x1000 + 5000])[..], b"disk\0"].concat());
+    let modules: Vec<&[u8]> = tags.iter().filter(|tag| tag.0 == 3).map(|tag| &tag.1[..]).collect();
+    assert_eq!(modules[1..], [[&words(&[AT + 0x3000, AT + 0x3005])[..], b"two words\0"].concat()]);
+    assert_eq!(memory.0[AT as usize + 0x3000..][..6], *b"other\0");
     assert_eq!(find(4), words(&[639, 3 << 10]));
     assert_eq!(find(21), words(&[AT]));
     assert_eq!((find(14), find(15)), (&memory.0[0xe_0000..][..20], &memory.0[0xe_0000..][..36]));

@@ -1,7 +1,7 @@
-//! Places in guest memory: parts of a kernel's file, and the module behind or above them. All
+//! Places in guest memory: parts of a kernel's file, and modules behind or above them. All
 //! places are checked before the first byte is written.
 
-use crate::linux::{HIGH_START, LOW_END, PAGE, copy};
+use crate::linux::{HIGH_START, LOW_END, PAGE, PART_ALIGNMENT, copy};
 use crate::{ByteSource, GuestMemory, LoadError};
 use alloc::vec::Vec;
 
@@ -93,15 +93,17 @@ pub fn low_place(parts: &[Part], from: u64, size: u64) -> Option<u64> {
     (at + size <= LOW_END).then_some(at)
 }
 
-/// Returns the size of all parts of a module.
+/// Returns the size of a module's parts. Each begins at a multiple of 4 bytes.
 pub fn module_size(parts: &[&dyn ByteSource]) -> Result<u64, LoadError> {
-    parts.iter().try_fold(0u64, |sum, part| sum.checked_add(part.len())).ok_or(LoadError::InitrdTooLarge)
+    let add = |sum: u64, part: &&dyn ByteSource| sum.checked_next_multiple_of(PART_ALIGNMENT)?.checked_add(part.len());
+    parts.iter().try_fold(0u64, add).ok_or(LoadError::InitrdTooLarge)
 }
 
 /// Copies the parts of a module, one behind the other.
 pub fn load_module(memory: &mut dyn GuestMemory, parts: &[&dyn ByteSource], address: u64) -> Result<(), LoadError> {
     let mut at = address;
     for part in parts {
+        at = at.next_multiple_of(PART_ALIGNMENT);
         copy(memory, *part, 0, part.len(), at, LoadError::InitrdUnreadable)?;
         at += part.len();
     }

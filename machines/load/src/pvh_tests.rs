@@ -37,6 +37,9 @@ fn a_kernel_starts_without_paging_and_finds_its_record() {
     let (mut memory, file) = (VecMemory::new(SIZE), file());
     memory.write(AT, &[9; 32]).unwrap();
     let module = vec![7u8; 5000];
+    let start = load(&mut memory, &file, &[&b"ab".as_slice(), &b"cd".as_slice()], "").unwrap();
+    let place = word(&memory, MODULE) as usize;
+    assert_eq!((word(&memory, MODULE + 8), &memory.0[place..place + 6]), (6, &b"ab\0\0cd"[..]), "{start:?}");
     let start = load(&mut memory, &file, &[&module], "cpus=1").unwrap();
     assert_eq!((start.rip, start.rbx, start.cr0 & 1 << 31, start.efer), (AT + 2, RECORD, 0, 0));
     assert_eq!(&memory.0[AT as usize..AT as usize + 32], [&b"the code"[..], &[0; 16], &[9; 8]].concat());

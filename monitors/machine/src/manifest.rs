@@ -9,7 +9,8 @@ pub const MANIFEST: Manifest = Manifest {
     programs: Programs::Guest,
     options: &[
         Choice::new("--kernel", Value::Input("FILE"), "the kernel: a bzImage, or an ELF file or a multiboot image"),
-        Choice::new("--initrd", Value::Input("FILE"), "its initial file system, or a multiboot kernel's module"),
+        Choice::new("--initrd", Value::Input("FILE"), "its initial file system, or a multiboot kernel's module; may be given several times"),
+        Choice::new("--initrd-words", Value::Text("TEXT"), "words for a multiboot kernel about the module before"),
         Choice::new("--append", Value::Text("TEXT"), "more words for the kernel's command line"),
         Choice::new("--memory", Value::Text("SIZE"), "memory of the machine; 128M otherwise"),
         Choice::new("--cpus", Value::Text("N"), "processors of the machine, 1 to 16; 1 otherwise"),

@@ -29,13 +29,22 @@ impl<'a> DiskFile<'a> {
     }
 }
 
+/// File of an initial file system, or module of a multiboot kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Initrd<'a> {
+    /// The file's path.
+    pub path: &'a [u8],
+    /// Words that a multiboot kernel is told behind the path.
+    pub words: &'a [u8],
+}
+
 /// A command line that was understood.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options<'a> {
     /// The kernel's file.
     pub kernel: &'a [u8],
-    /// File of the initial file system.
-    pub initrd: Option<&'a [u8]>,
+    /// Files of the initial file system, in order.
+    pub initrds: Vec<Initrd<'a>>,
     /// More words for the kernel's command line.
     pub append: &'a [u8],
     /// Bytes of memory.
@@ -65,7 +74,7 @@ pub struct Options<'a> {
 impl Options<'_> {
     /// Returns true if the guest's first program is that of `nacre run`'s own file system.
     pub fn is_ours(&self) -> bool {
-        self.initrd == Some(INITRD)
+        self.initrds.first().is_some_and(|first| first.path == INITRD)
     }
 }
 
@@ -87,11 +96,12 @@ fn paging(value: &[u8]) -> Option<bool> {
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut options =
-        Options { kernel: KERNEL, initrd: None, append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), has_balloon: false, has_network: false, shares: Vec::new(), root: None, is_shadow: false, is_debugged: false, tells: false, command: &[] };
+        Options { kernel: KERNEL, initrds: Vec::new(), append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), has_balloon: false, has_network: false, shares: Vec::new(), root: None, is_shadow: false, is_debugged: false, tells: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         match name {
             b"--kernel" => options.kernel = value,
-            b"--initrd" => options.initrd = Some(value),
+            b"--initrd" => options.initrds.push(Initrd { path: value, words: b"" }),
+            b"--initrd-words" => options.initrds.last_mut().ok_or(Stop::Value(name))?.words = value,
             b"--append" => options.append = value,
             b"--memory" => options.memory = size(value).ok_or(Stop::Value(name))?,
             b"--cpus" => options.processors = processors(value).ok_or(Stop::Value(name))?,
@@ -109,8 +119,8 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
         }
     }
     options.command = arguments;
-    if options.kernel == KERNEL {
-        options.initrd = options.initrd.or(Some(INITRD));
+    if options.kernel == KERNEL && options.initrds.is_empty() {
+        options.initrds.push(Initrd { path: INITRD, words: b"" });
     }
     Ok(options)
 }

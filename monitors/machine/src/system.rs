@@ -6,7 +6,7 @@ use crate::console;
 use crate::debugger;
 use crate::files;
 use crate::guest::{Guest, Memory};
-use crate::options::Options;
+use crate::options::{Initrd, Options};
 use crate::processor::Processor;
 use crate::reset;
 use crate::shadow::Shadow;
@@ -15,7 +15,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use nacre_machine_devices::{IO_APIC_ADDRESS, IO_APIC_ID, Platform};
 use nacre_machine_load::cpio::Archive;
-use nacre_machine_load::{Boot, ByteSource, Protocol, Start, acpi, linux, multiboot1, multiboot2, pvh};
+use nacre_machine_load::{Boot, ByteSource, Module, Protocol, Start, acpi, linux, multiboot1, multiboot2, pvh};
 use nacre_abi::frame::word;
 use nacre_nest::clock::Clock;
 use nacre_nest::{Services, attending};
@@ -67,12 +67,18 @@ fn additions(command: &[&[u8]]) -> Result<Vec<u8>, String> {
     archive.map(Archive::finish).map_err(|_| "the command is too long".to_string())
 }
 
+/// Returns the text of a multiboot kernel's module: the path, and words if there are any.
+fn module_text(initrd: &Initrd<'_>) -> String {
+    let (path, words) = (lossy(initrd.path), lossy(initrd.words));
+    if words.is_empty() { path.to_string() } else { format!("{path} {words}") }
+}
+
 /// Loads the kernel.
 pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'_>) -> Result<Start, String> {
     let kernel = files::open(services, options.kernel, O_RDONLY)?;
-    let initrd = options.initrd.map(|path| files::open(services, path, O_RDONLY)).transpose()?;
+    let initrds: Vec<files::File> = options.initrds.iter().map(|initrd| files::open(services, initrd.path, O_RDONLY)).collect::<Result<_, _>>()?;
     let more = additions(options.command)?;
-    let parts: Vec<&dyn ByteSource> = initrd.iter().map(|file| file as &dyn ByteSource).chain([&more as &dyn ByteSource]).collect();
+    let parts: Vec<&dyn ByteSource> = initrds.iter().map(|file| file as &dyn ByteSource).chain([&more as &dyn ByteSource]).collect();
     let silent = if options.command.is_empty() { "" } else { SILENT };
     let root = options.root.map_or(String::new(), |number| format!(" root=share{number} rootfstype=9p rw"));
     let facts = acpi::Facts { processors: options.processors as u8, io_apic: (IO_APIC_ID, IO_APIC_ADDRESS as u32) };
@@ -80,8 +86,9 @@ pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'
     let words = lossy(options.append);
     // Words of other kernels than Linux are their own, and so is what they take for a file system.
     let own = if options.command.is_empty() { &parts[..parts.len() - 1] } else { &parts };
-    let name = lossy(options.initrd.unwrap_or_default());
-    let boot = Boot { kernel: &kernel, module: own, module_text: &name, command_line: &words };
+    let texts: Vec<String> = options.initrds.iter().map(module_text).collect();
+    let modules: Vec<Module> = initrds.iter().zip(&texts).map(|(file, text)| Module { file, text }).collect();
+    let boot = Boot { kernel: &kernel, modules: &modules, command_line: &words };
     let protocol = Protocol::of(&kernel).map_err(|error| error.to_string())?;
     if matches!(protocol, Protocol::Multiboot1 | Protocol::Multiboot2) && !options.command.is_empty() {
         return Err("a multiboot kernel takes no COMMAND: give it words by --append".to_string());

@@ -71,7 +71,7 @@ fn make(products: &Products, folder: &Path, file: &File) -> Outcome<()> {
 fn expected(file: &File) -> String {
     const MEMORY: &str = "memory: 27f 3c00\n";
     const RANGES: &str = "range: 0 9fc00 1\nrange: 9fc00 60400 2\nrange: 100000 f00000 1\n";
-    const MODULE: &str = "module: /module\nsize, sum: 1388 76688\n";
+    const MODULE: &str = "module: /module\nsize, sum: 1388 76688\nmodule: /other and words\nsize, sum: 3 126\n";
     let told = if file.name.starts_with("one") { format!("{MEMORY}{RANGES}{MODULE}") } else { format!("tables of ACPI\n{MODULE}{MEMORY}{RANGES}") };
     let pages = match file.paging {
         "two" => "pages by two levels\n",
@@ -85,12 +85,13 @@ fn expected(file: &File) -> String {
 fn fault(products: &Products) -> Outcome<Option<String>> {
     let folder = Folder::new("multiboot")?;
     let module = Scratch::write("module", &[b'a'; 5000])?;
-    let mut files = vec![format!("{}:/module", module.path().display())];
+    let other = Scratch::write("module", b"bbb")?;
+    let mut files = vec![format!("{}:/module", module.path().display()), format!("{}:/other", other.path().display())];
     for file in FILES.iter().chain(REFUSED) {
         make(products, folder.path(), file)?;
         files.push(format!("{}:/{}", folder.path().join(file.name).display(), file.name));
     }
-    let line = |file: &File| format!("machine --memory 16M --kernel /{0} --initrd /module --append 'paging={1} and words'; echo {0}: $?\n", file.name, file.paging);
+    let line = |file: &File| format!("machine --memory 16M --kernel /{0} --initrd /module --initrd /other --initrd-words 'and words' --append 'paging={1} and words'; echo {0}: $?\n", file.name, file.paging);
     let refused = |file: &File| format!("machine --memory 16M --kernel /{} 2>&1; echo $?\n", file.name);
     let script: String = FILES.iter().map(line).chain(REFUSED.iter().map(refused)).chain([HALTS.to_string()]).collect();
     let command = ["process", "sh", "-c", &script].map(Into::into).to_vec();
