@@ -14,6 +14,12 @@ set $old = $r15
 set $r15 = 0x123456789
 printf "= r15 is %#lx\n", $r15
 set $r15 = $old
+set $xmm3.v2_int64[1] = 0x1122334455
+set $st1 = 2.5
+set $mxcsr = 0x9f80
+stepi
+printf "= xmm3 is %#lx, st1 is %g, and mxcsr %#x\n", $xmm3.v2_int64[1], $st1, $mxcsr
+set $mxcsr = 0x1f80
 thread 2
 printf "= the other processor has not started: %d\n", $pc == 0
 thread 1

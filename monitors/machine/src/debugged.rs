@@ -10,7 +10,7 @@ use nacre_gdb::registers::FPU_SIZE;
 use nacre_gdb::target::{Caught, Events, FileError};
 use nacre_gdb::{Action, Reason, Registers, Stop, Target, ThreadId};
 use nacre_machine_x86::{Breakpoints, Paging};
-use nacre_sys::Frame;
+use nacre_sys::{Frame, fpu};
 
 /// Signal of a breakpoint and of a step.
 pub const TRAP: u8 = 5;
@@ -42,6 +42,10 @@ struct Processor {
     mode: Mode,
     /// The processor's thread waits for gdb.
     is_parked: bool,
+    /// FPU registers of a processor that has parked, which are otherwise those of its thread.
+    fpu: [u8; FPU_SIZE],
+    /// gdb has changed them.
+    has_new_fpu: bool,
 }
 
 /// Processors, memory and breakpoints.
@@ -55,8 +59,6 @@ pub struct Debugged {
     pub stop: Option<Stop>,
     /// gdb ends the machine.
     pub is_killed: bool,
-    /// Processor whose thread speaks with gdb now: its FPU registers cannot be read meanwhile.
-    pub speaker: Option<usize>,
 }
 
 /// Name of a processor.
@@ -70,8 +72,9 @@ impl Debugged {
 
     /// Processors with these frames, which are all to park.
     pub fn new(frames: &[Frame], memory: Memory) -> Debugged {
-        let processors = frames.iter().map(|frame| Processor { frame: *frame, mode: Mode::Stopped, is_parked: false }).collect();
-        Debugged { processors, memory, breakpoints: Breakpoints::default(), selected: 0, stop: None, is_killed: false, speaker: None }
+        let new = |frame: &Frame| Processor { frame: *frame, mode: Mode::Stopped, is_parked: false, fpu: Registers::default().fpu, has_new_fpu: false };
+        let processors = frames.iter().map(new).collect();
+        Debugged { processors, memory, breakpoints: Breakpoints::default(), selected: 0, stop: None, is_killed: false }
     }
 
     /// Returns true if some processor goes on.
@@ -94,11 +97,18 @@ impl Debugged {
         self.processors.get(processor).map_or(Mode::Run, |processor| processor.mode)
     }
 
-    /// A processor is at the end of an exit: what it is to do. Breakpoints that its tables lead to
-    /// by now are put into memory.
+    /// A processor, whose thread is the caller, is at the end of an exit: what it is to do.
+    /// Breakpoints that its tables lead to by now are put into memory.
     pub fn look(&mut self, number: usize) -> Mode {
         let Some(processor) = self.processors.get_mut(number) else { return Mode::Run };
+        let was_parked = processor.is_parked;
         processor.is_parked = processor.mode == Mode::Stopped;
+        if !was_parked && core::mem::take(&mut processor.has_new_fpu) {
+            fpu::restore(&processor.fpu);
+        }
+        if !was_parked && processor.is_parked {
+            processor.fpu = fpu::save();
+        }
         let paging = access::paging(&processor.frame);
         self.breakpoints.arm(&mut self.memory, &paging);
         self.mode(number)
@@ -132,12 +142,6 @@ impl Debugged {
         }
     }
 
-    /// FPU registers of a processor that has parked: as after a reset, if they cannot be read.
-    fn fpu(&self, number: usize) -> [u8; FPU_SIZE] {
-        let found = if self.speaker == Some(number) { None } else { BOARD.seat(number).fpu() };
-        found.unwrap_or(Registers::default().fpu)
-    }
-
     /// The processor of a thread, if it has parked.
     fn parked(&mut self, thread: ThreadId) -> Option<&mut Processor> {
         let number = usize::try_from(thread.thread).ok()?.checked_sub(1)?;
@@ -160,8 +164,7 @@ impl Target for Debugged {
     }
 
     fn registers(&mut self, thread: ThreadId) -> Option<Registers> {
-        let frame = self.parked(thread)?.frame;
-        let fpu = self.fpu(thread.thread as usize - 1);
+        let Processor { frame, fpu, .. } = self.parked(thread)?;
         let get = |number| frame.get(number);
         Some(Registers {
             general: ORDER.map(|number| get(word::REGISTERS + number)),
@@ -170,17 +173,17 @@ impl Target for Debugged {
             segments: SEGMENTS.map(|number| u32::from(get(word::SEGMENTS + 2 * number) as u16)),
             fs_base: get(FS + 1),
             gs_base: get(GS + 1),
-            fpu,
+            fpu: *fpu,
             ..Registers::default()
         })
     }
 
     fn set_registers(&mut self, thread: ThreadId, registers: &Registers) -> bool {
-        let Some(frame) = self.parked(thread).map(|processor| processor.frame) else { return false };
-        // Those of the FPU are read alone.
-        if self.fpu(thread.thread as usize - 1) != registers.fpu {
-            return false;
+        let Some(processor) = self.parked(thread) else { return false };
+        if processor.fpu != registers.fpu {
+            (processor.fpu, processor.has_new_fpu) = (registers.fpu, true);
         }
+        let frame = processor.frame;
         ORDER.iter().zip(registers.general).for_each(|(number, value)| frame.set(word::REGISTERS + number, value));
         if frame.get(word::RIP) != registers.rip {
             frame.set(word::RIP, registers.rip);

@@ -99,9 +99,7 @@ pub fn pause(processor: usize) -> bool {
         if mode != Mode::Stopped || BOARD.is_over() {
             return mode == Mode::Step;
         }
-        state.debugged.speaker = Some(processor);
         state.settle();
-        state.debugged.speaker = None;
         drop(found);
         BOARD.seat(processor).wait(FOREVER);
         BOARD.seat(processor).look();

@@ -4,8 +4,6 @@
 
 use core::sync::atomic::{AtomicBool, Ordering, fence};
 use nacre_abi::frame::word;
-use nacre_abi::state::ThreadState;
-use nacre_gdb::registers::FPU_SIZE;
 use nacre_sys::lock::{Condition, Lock};
 use nacre_sys::{Frame, Thread};
 
@@ -39,25 +37,6 @@ impl Seat {
     /// The frame goes: nobody writes there any more.
     pub fn leave(&self) {
         self.state.lock().occupant = None;
-    }
-
-    /// Reads the processor's registers of the FPU, as `fxsave` writes them: they are those of its
-    /// thread, which is out of the guest, is not the caller, and is stopped for a moment. `None`:
-    /// the guest has not used them.
-    pub fn fpu(&self) -> Option<[u8; FPU_SIZE]> {
-        // Nobody else starts the thread meanwhile.
-        let state = self.state.lock();
-        let (_, thread) = state.occupant.as_ref()?;
-        thread.stop().ok()?;
-        let image = thread.get_image(&[]);
-        // It was stopped here, so it can be started.
-        let _ = thread.start();
-        let image = image.ok().filter(|image| image.state().fpu_size as usize >= FPU_SIZE)?;
-        let mut bytes = [0; FPU_SIZE];
-        for (place, word) in bytes.chunks_exact_mut(8).zip(image.words().get(ThreadState::WORDS..)?) {
-            place.copy_from_slice(&word.to_le_bytes());
-        }
-        Some(bytes)
     }
 
     /// Makes the processor's thread look.
