@@ -60,6 +60,8 @@ pub struct Board {
     seats: [Seat; MAX_PROCESSORS],
     end: Lock<Option<End>>,
     is_over: AtomicBool,
+    /// All processors wait.
+    is_held: AtomicBool,
     /// Number of exits by their number.
     counts: Lock<BTreeMap<u64, u64>>,
     /// Number of all exits so far.
@@ -75,6 +77,7 @@ pub static BOARD: Board = Board {
     seats: [const { Seat::new() }; MAX_PROCESSORS],
     end: Lock::new(None),
     is_over: AtomicBool::new(false),
+    is_held: AtomicBool::new(false),
     counts: Lock::new(BTreeMap::new()),
     exits: AtomicU64::new(0),
 };
@@ -290,6 +293,17 @@ impl Board {
         self.end.lock().get_or_insert(end);
         self.is_over.store(true, Ordering::SeqCst);
         self.seats.iter().for_each(Seat::call);
+    }
+
+    /// Lets all processors wait, or go on.
+    pub fn hold(&self, is_held: bool) {
+        self.is_held.store(is_held, Ordering::SeqCst);
+        self.seats.iter().for_each(Seat::call);
+    }
+
+    /// Returns true if processors are to wait.
+    pub fn is_held(&self) -> bool {
+        self.is_held.load(Ordering::SeqCst) && !self.is_over()
     }
 
     /// Returns true if the machine is to end.

@@ -1,4 +1,5 @@
-//! Commands of whoever runs the system: signals are the machine's buttons.
+//! Commands of whoever runs the system: signals are the machine's buttons, where no world of
+//! processes is around the machine that takes them (`signals`).
 
 use crate::board::BOARD;
 use alloc::vec::Vec;
@@ -10,6 +11,7 @@ use nacre_sys::OwnedReference;
 
 /// Signals that press the power button, and that cut the power off.
 const TERMINATE: u64 = 15;
+const POWER: u64 = 30;
 const KILL: u64 = 9;
 /// Status of a machine whose power was cut off, as of a program that was killed.
 const KILLED: u8 = 128 + KILL as u8;
@@ -20,7 +22,7 @@ pub struct Buttons;
 /// Does what a signal says. Returns the command's result; 0: it is done.
 fn press(text: &[u8]) -> Errno {
     match core::str::from_utf8(text).ok().and_then(|text| text.parse().ok()) {
-        Some(TERMINATE) => BOARD.press_power(),
+        Some(TERMINATE | POWER) => BOARD.press_power(),
         Some(KILL) => BOARD.end(Ok(Some(Outcome::Exit(KILLED)))),
         _ => return Errno::EINVAL,
     }

@@ -29,6 +29,7 @@ mod reset;
 mod seat;
 mod share;
 mod shadow;
+mod signals;
 mod sockets;
 mod system;
 
@@ -83,6 +84,7 @@ fn run(options: &Options<'_>) -> Result<i32, String> {
     MEMORY.store(options.memory, Ordering::Relaxed);
     PROCESSORS.store(options.processors as u64, Ordering::Relaxed);
     attending::begin_with(facts, Some(&buttons::Buttons));
+    signals::begin();
     let terminal = console::begin()?;
     let end = system.run();
     drop(terminal);

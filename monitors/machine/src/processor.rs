@@ -95,6 +95,10 @@ impl Processor {
         let seat = BOARD.seat(self.number);
         loop {
             seat.look();
+            if BOARD.is_held() {
+                seat.wait(FOREVER);
+                continue;
+            }
             let steps = debugger::pause(self.number);
             if BOARD.is_over() {
                 return Ok(());
