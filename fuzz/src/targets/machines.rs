@@ -21,6 +21,9 @@ pub fn platform(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let processors = 1 + bytes.below(MAX_PROCESSORS);
     let (mut platform, mut now) = (Platform::new(bytes.word(), processors), 0u64);
+    if bytes.byte() % 2 == 0 {
+        platform.add_hpet();
+    }
     while !bytes.is_over() {
         let port = bytes.of(&PORTS).wrapping_add(u16::from(bytes.byte() % 8));
         let width = bytes.of(&[1, 1, 2, 4]);
@@ -44,15 +47,15 @@ pub fn platform(bytes: &[u8]) {
     }
 }
 
-/// An access to memory of APICs, most often to a register.
+/// An access to memory of APICs and event timers, most often to a register.
 fn memory(platform: &mut Platform, processor: usize, bytes: &mut Bytes, now: u64) {
-    let page = bytes.of(&[0xfee0_0000, 0xfec0_0000, 0]);
+    let page = bytes.of(&[0xfee0_0000, 0xfec0_0000, 0xfed0_0000, 0]);
     let address = page + u64::from(bytes.byte()) * bytes.of(&[16, 16, 16, 1]);
     let width = bytes.of(&[4, 4, 1, 8]);
     if bytes.byte() % 2 == 0 {
-        let _ = platform.apics().read(processor, address, width, now);
+        let _ = platform.read_memory(processor, address, width, now);
     } else {
-        let _ = platform.apics().write(processor, address, width, bytes.word(), now);
+        platform.write_memory(processor, address, width, bytes.word(), now);
         platform.set_line(bytes.byte() % 16, bytes.byte() % 2 == 0);
     }
 }
@@ -115,7 +118,7 @@ pub fn kernel(bytes: &[u8]) {
     }
     let mut memory = VecMemory::new(MEMORY);
     let parts: [&dyn ByteSource; 2] = [&initrd, &initrd];
-    let _ = acpi::load(&mut memory, &acpi::Facts { processors: bytes.byte(), io_apic: (8, 0) });
+    let _ = acpi::load(&mut memory, &acpi::Facts { processors: bytes.byte(), io_apic: (8, 0), hpet: None });
     if let Ok(start) = linux::load(&mut memory, &file, &parts, "quiet") {
         assert!(start.rip < MEMORY as u64);
     }

@@ -1,12 +1,14 @@
 //! Bus of the machine: which port belongs to which device, and which interrupt line each has.
 
+use crate::hpet::{FIRST_INPUT, INPUTS, TIMERS};
 use crate::{
-    Apics, ApicsState, BadState, Control, ControlState, EVENT_PORT, Outcome, Pic, PicState, Pit,
-    PitState, Power, PowerState, Rtc, RtcState, Signal, Uart, UartState, check_version,
+    Apics, ApicsState, BadState, Control, ControlState, EVENT_PORT, Hpet, HpetState, Outcome, Pic,
+    PicState, Pit, PitState, Power, PowerState, Rtc, RtcState, Signal, Uart, UartState,
+    check_version,
 };
 
 /// Version of [`PlatformState`].
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// Input of the I/O APIC that the timer's line leads to.
 const TIMER_INPUT: usize = 2;
 const TIMER_LINE: u8 = 0;
@@ -95,6 +97,8 @@ pub struct PlatformState {
     pub control: ControlState,
     /// Power events.
     pub power: PowerState,
+    /// High-precision event timers, if the machine has them.
+    pub hpet: Option<HpetState>,
     /// Number of accesses to ports without a device.
     pub unknown_count: u64,
 }
@@ -112,6 +116,7 @@ pub struct Platform {
     rtc: Rtc,
     control: Control,
     power: Power,
+    hpet: Option<Hpet>,
     unknown_count: u64,
     /// An interrupt waited for the processor when it was last told.
     was_pending: bool,
@@ -129,9 +134,15 @@ impl Platform {
             rtc: Rtc::new(unix_time),
             control: Control::new(),
             power: Power::new(),
+            hpet: None,
             unknown_count: 0,
             was_pending: false,
         }
+    }
+
+    /// Adds high-precision event timers.
+    pub fn add_hpet(&mut self) {
+        self.hpet = Some(Hpet::default());
     }
 
     /// Returns the whole state.
@@ -145,6 +156,7 @@ impl Platform {
             rtc: self.rtc.state(),
             control: self.control.state(),
             power: self.power.state(),
+            hpet: self.hpet.as_ref().map(Hpet::state),
             unknown_count: self.unknown_count,
         }
     }
@@ -160,6 +172,7 @@ impl Platform {
             rtc: Rtc::restore(&state.rtc)?,
             control: Control::restore(&state.control)?,
             power: Power::restore(&state.power)?,
+            hpet: state.hpet.as_ref().map(Hpet::restore).transpose()?,
             unknown_count: state.unknown_count,
             was_pending: false,
         })
@@ -191,15 +204,46 @@ impl Platform {
         self.follow_lines();
     }
 
+    /// Reads memory of a device, for a processor; 1, 2, 4 or 8 bytes. `None`: there is no device.
+    pub fn read_memory(&mut self, processor: usize, address: u64, width: u8, now: u64) -> Option<u64> {
+        match self.hpet.as_mut().and_then(|hpet| hpet.read(address, width, now)) {
+            Some(value) => Some(value),
+            None => self.apics.read(processor, address, width, now),
+        }
+    }
+
+    /// Writes memory of a device, if one is there.
+    pub fn write_memory(&mut self, processor: usize, address: u64, width: u8, value: u64, now: u64) {
+        if self.hpet.as_mut().is_some_and(|hpet| hpet.write(address, width, value, now)) {
+            self.advance(now);
+            self.follow_lines();
+        } else {
+            self.apics.write(processor, address, width, value, now);
+        }
+    }
+
     /// Lets all happen that is due. Reads and writes do so, too.
     pub fn advance(&mut self, now: u64) {
-        if self.pit.take_edge(now) {
-            self.set_line(TIMER_LINE, true);
-            self.set_line(TIMER_LINE, false);
+        let is_legacy = self.is_legacy();
+        if self.pit.take_edge(now) && !is_legacy {
+            self.pulse(TIMER_LINE);
         }
-        if self.rtc.advance(now) {
+        if self.rtc.advance(now) && !is_legacy {
             self.set_line(CLOCK_LINE, true);
         }
+        let edges = self.hpet.as_mut().map_or(0, |hpet| hpet.take_edges(now));
+        for timer in (0..TIMERS).filter(|timer| edges >> timer & 1 != 0) {
+            match timer {
+                0 if is_legacy => self.pulse(TIMER_LINE),
+                1 if is_legacy => self.pulse(CLOCK_LINE),
+                _ => {
+                    let input = self.hpet.as_ref().map_or(FIRST_INPUT, |hpet| hpet.input(timer));
+                    self.apics.set_input(input, true);
+                    self.apics.set_input(input, false);
+                }
+            }
+        }
+        self.follow_levels();
         self.apics.advance(now);
     }
 
@@ -210,8 +254,9 @@ impl Platform {
         let is_masked = |line, input| self.pic.is_masked(line) && self.apics.is_masked(input);
         let edge = if is_masked(TIMER_LINE, TIMER_INPUT) { None } else { self.pit.next_edge(now) };
         let clock = if is_masked(CLOCK_LINE, CLOCK_LINE.into()) { None } else { self.rtc.next_deadline(now) };
+        let events = self.hpet.as_ref().and_then(|hpet| hpet.next_deadline(now));
         let timers = self.apics.next_deadline().map(|at| at.max(now));
-        edge.into_iter().chain(clock).chain(timers).min()
+        [edge, clock].into_iter().flatten().filter(|_| !self.is_legacy()).chain(events).chain(timers).min()
     }
 
     /// Returns true if an interrupt waits that a processor would take.
@@ -293,13 +338,33 @@ impl Platform {
         self.unknown_count
     }
 
+    /// Returns true if the event timers have the lines of the old timer and of the clock.
+    fn is_legacy(&self) -> bool {
+        self.hpet.as_ref().is_some_and(Hpet::is_legacy)
+    }
+
+    /// Makes an edge on an interrupt line.
+    fn pulse(&mut self, line: u8) {
+        self.set_line(line, true);
+        self.set_line(line, false);
+    }
+
+    /// Sets the inputs that event timers can have to their levels.
+    fn follow_levels(&mut self) {
+        let Some(hpet) = &self.hpet else { return };
+        for input in FIRST_INPUT..FIRST_INPUT + INPUTS {
+            self.apics.set_input(input, hpet.level(input));
+        }
+    }
+
     fn follow_lines(&mut self) {
         for (line, shares) in SERIAL {
             let level = self.uarts.iter().zip(shares).any(|(uart, shares)| shares && uart.interrupt());
             self.set_line(line, level);
         }
-        self.set_line(CLOCK_LINE, self.rtc.interrupt());
+        self.set_line(CLOCK_LINE, self.rtc.interrupt() && !self.is_legacy());
         self.set_line(POWER_LINE, self.power.interrupt());
+        self.follow_levels();
     }
 
     /// Reads an access that no device takes whole, byte by byte.

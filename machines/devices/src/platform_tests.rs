@@ -1,6 +1,7 @@
 //! Tests of the platform: devices on the bus, their lines, and a guest that does anything.
 
 use super::*;
+use crate::{HPET_ADDRESS, HPET_IDENTITY};
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -57,6 +58,34 @@ fn the_clock_interrupts_until_it_is_asked_why() {
     assert_eq!(platform.next_deadline(3000 * MILLISECOND), None, "the line is masked");
     platform.write(0xa1, 1, 0, 5000 * MILLISECOND);
     assert_eq!(platform.acknowledge(0), Some(0x38));
+}
+
+#[test]
+fn event_timers_take_the_lines_of_the_old_ones() {
+    let mut platform = platform();
+    assert_eq!(platform.read_memory(0, HPET_ADDRESS, 4, 0), None);
+    platform.add_hpet();
+    assert_eq!(platform.read_memory(0, HPET_ADDRESS, 4, 0), Some(u64::from(HPET_IDENTITY)));
+    // The old timer and the clock interrupt each second, and are cut off.
+    for (port, value) in [(0x43, 0x34), (0x40, 0), (0x40, 0), (0x70, 0x0b), (0x71, 0x12)] {
+        platform.write(port, 1, value, 0);
+    }
+    for (offset, value) in [(0x100, 4), (0x108, 200_000), (0x120, 4), (0x128, 300_000), (0x10, 3)] {
+        platform.write_memory(0, HPET_ADDRESS + offset, 8, value, 0);
+    }
+    for (time, vector) in [(2, 0x30), (3, 0x38)] {
+        assert_eq!(platform.next_deadline(0), Some(time * MILLISECOND));
+        platform.advance(time * MILLISECOND);
+        assert_eq!(platform.acknowledge(0), Some(vector));
+        [0xa0, 0x20].iter().for_each(|port| platform.write(*port, 1, 0x20, time * MILLISECOND));
+    }
+    assert_eq!(platform.next_deadline(3 * MILLISECOND), None);
+    platform.advance(9000 * MILLISECOND);
+    assert_eq!(platform.acknowledge(0), None);
+    let copy = Platform::restore(&platform.state()).unwrap();
+    assert_eq!(copy.state(), platform.state());
+    platform.write_memory(0, HPET_ADDRESS + 0x10, 8, 1, 9000 * MILLISECOND);
+    assert_eq!(platform.acknowledge(0), Some(0x38), "the clock has its line again");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | 0xe0000 | root pointer |
 //! | 0xe0040 | FACS |
-//! | 0xe0080 and above | XSDT, FADT, MADT, DSDT, each at a multiple of 16 |
+//! | 0xe0080 and above | XSDT, FADT, MADT, HPET, DSDT, each at a multiple of 16 |
 
 use crate::aml;
 use crate::{GuestMemory, OutOfRange};
@@ -40,6 +40,8 @@ pub struct Facts {
     pub processors: u8,
     /// Number and address of the I/O APIC.
     pub io_apic: (u8, u32),
+    /// Lower half of the capabilities, and address, of the event timers, if there are any.
+    pub hpet: Option<(u32, u64)>,
 }
 
 /// Writes the tables.
@@ -53,7 +55,8 @@ pub fn load(memory: &mut dyn GuestMemory, facts: &Facts) -> Result<(), OutOfRang
     let dsdt = put(table(b"DSDT", 2, &aml::definitions()))?;
     let fadt = put(table(b"FACP", 3, &fixed(dsdt)))?;
     let madt = put(table(b"APIC", 3, &interrupts(facts)))?;
-    let pointers: Vec<u8> = [fadt, madt].into_iter().flat_map(u64::to_le_bytes).collect();
+    let hpet = facts.hpet.map(|hpet| put(table(b"HPET", 1, &event_timers(hpet)))).transpose()?;
+    let pointers: Vec<u8> = [fadt, madt].into_iter().chain(hpet).flat_map(u64::to_le_bytes).collect();
     let xsdt = put(table(b"XSDT", 1, &pointers))?;
     memory.write(FACS, &facs())?;
     memory.write(ROOT, &root(xsdt))
@@ -144,6 +147,13 @@ fn port(bits: u8, at: u64) -> [u8; 12] {
     bytes
 }
 
+/// Body of the HPET: the only event timers, with any period.
+fn event_timers((identity, address): (u32, u64)) -> Vec<u8> {
+    /// Memory of 64 bits.
+    const MEMORY: [u8; 4] = [0, 64, 0, 0];
+    [&identity.to_le_bytes()[..], &MEMORY, &address.to_le_bytes(), &[0; 4]].concat()
+}
+
 /// Body of the MADT: processors and interrupt controllers.
 fn interrupts(facts: &Facts) -> Vec<u8> {
     /// There are legacy controllers, too.
@@ -193,7 +203,7 @@ mod tests {
     #[test]
     fn a_system_finds_each_table_from_the_root() {
         let mut memory = VecMemory::new(1 << 20);
-        load(&mut memory, &Facts { processors: 3, io_apic: (8, 0xfec0_0000) }).unwrap();
+        load(&mut memory, &Facts { processors: 3, io_apic: (8, 0xfec0_0000), hpet: None }).unwrap();
         let root = read(&memory, ROOT, 36);
         assert_eq!((check(&root[..20]), check(&root)), (0, 0));
         let xsdt = found(&memory, number(&root[24..32]));
@@ -203,11 +213,22 @@ mod tests {
         assert_eq!(&dsdt[..4], b"DSDT");
         assert_eq!(&read(&memory, number(&fadt[36..40]), 4), b"FACS");
         assert_eq!(madt.len(), 44 + 3 * 8 + 12 + 2 * 10 + 6);
+        assert_eq!(xsdt.len(), 52);
+    }
+
+    #[test]
+    fn event_timers_have_a_table_if_there_are_any() {
+        let mut memory = VecMemory::new(1 << 20);
+        load(&mut memory, &Facts { processors: 1, io_apic: (8, 0xfec0_0000), hpet: Some((0x8086_a201, 0xfed0_0000)) }).unwrap();
+        let xsdt = found(&memory, number(&read(&memory, ROOT, 36)[24..32]));
+        let hpet = found(&memory, number(&xsdt[52..60]));
+        assert_eq!((xsdt.len(), &hpet[..4], hpet.len()), (60, &b"HPET"[..], 56));
+        assert_eq!((number(&hpet[36..40]), hpet[40], number(&hpet[44..52])), (0x8086_a201, 0, 0xfed0_0000));
     }
 
     #[test]
     fn memory_that_is_too_small_is_refused() {
-        let facts = Facts { processors: 1, io_apic: (8, 0xfec0_0000) };
+        let facts = Facts { processors: 1, io_apic: (8, 0xfec0_0000), hpet: None };
         assert_eq!(load(&mut VecMemory::new(0xe_0080), &facts), Err(OutOfRange));
     }
 }

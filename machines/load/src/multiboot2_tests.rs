@@ -29,7 +29,7 @@ fn file(tags: &[Vec<u8>]) -> Vec<u8> {
 
 fn try_load(file: &Vec<u8>, module: &[&dyn ByteSource]) -> Result<(Start, VecMemory), LoadError> {
     let mut memory = VecMemory::new(SIZE);
-    acpi::load(&mut memory, &acpi::Facts { processors: 1, io_apic: (8, 0xfec0_0000) }).unwrap();
+    acpi::load(&mut memory, &acpi::Facts { processors: 1, io_apic: (8, 0xfec0_0000), hpet: None }).unwrap();
     let modules: Vec<Module> = module.iter().zip(["disk", "two words"]).map(|(file, text)| Module { file: *file, text }).collect();
     load(&mut memory, &Boot { kernel: file, modules: &modules, command_line: "one two" }).map(|start| (start, memory))
 }

@@ -115,12 +115,12 @@ impl Devices {
 
     /// Reads memory where no memory of the guest is; nothing reads all ones.
     pub fn read(&mut self, processor: usize, address: u64, width: u8, now: u64) -> u64 {
-        self.platform.apics().read(processor, address, width, now).unwrap_or(u64::MAX)
+        self.platform.read_memory(processor, address, width, now).unwrap_or(u64::MAX)
     }
 
     /// Writes memory where no memory of the guest is.
     pub fn write(&mut self, processor: usize, address: u64, width: u8, value: u64, now: u64) {
-        self.platform.apics().write(processor, address, width, value, now);
+        self.platform.write_memory(processor, address, width, value, now);
     }
 
     /// A processor waits for nothing but other processors, or no longer. Returns true if all do so:

@@ -17,6 +17,7 @@ pub const MANIFEST: Manifest = Manifest {
         Choice::new("--disk", Value::Disk("FILE[:ro]"), "a disk of the machine, which reads and writes FILE, or only reads it; may be given several times"),
         Choice::new("--balloon", Value::None, "memory that the guest does not need goes back, for a pager around the machine; --stats says how much"),
         Choice::new("--net", Value::None, "a network card: the guest is 10.0.2.15 and reaches what the program around it does; ./nacre run --net user machine --net"),
+        Choice::new("--hpet", Value::None, "high-precision event timers, for a guest that has no better clock: --append clocksource=hpet"),
         Choice::new("--share", Value::Text("DIR"), "a directory for the guest: mount -t 9p -o trans=virtio share0 /mnt; the next one is share1"),
         Choice::new("--root", Value::Text("DIR"), "a directory that is the guest's root file system"),
         Choice::new("--paging", Value::Text("HOW"), "nested (by the processor) or shadow (by the monitor; not finished)"),

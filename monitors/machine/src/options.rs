@@ -57,6 +57,8 @@ pub struct Options<'a> {
     pub has_balloon: bool,
     /// The machine has a network card.
     pub has_network: bool,
+    /// The machine has high-precision event timers.
+    pub has_hpet: bool,
     /// Directories that the guest can mount, in order.
     pub shares: Vec<&'a [u8]>,
     /// Number of the directory that is the guest's root file system.
@@ -96,7 +98,7 @@ fn paging(value: &[u8]) -> Option<bool> {
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut options =
-        Options { kernel: KERNEL, initrds: Vec::new(), append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), has_balloon: false, has_network: false, shares: Vec::new(), root: None, is_shadow: false, is_debugged: false, tells: false, command: &[] };
+        Options { kernel: KERNEL, initrds: Vec::new(), append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), has_balloon: false, has_network: false, has_hpet: false, shares: Vec::new(), root: None, is_shadow: false, is_debugged: false, tells: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         match name {
             b"--kernel" => options.kernel = value,
@@ -108,6 +110,7 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
             b"--disk" => options.disks.push(DiskFile::new(value)),
             b"--balloon" => options.has_balloon = true,
             b"--net" => options.has_network = true,
+            b"--hpet" => options.has_hpet = true,
             b"--share" => options.shares.push(value),
             b"--root" => {
                 options.root = Some(options.shares.len());

@@ -13,7 +13,7 @@ use crate::shadow::Shadow;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use nacre_machine_devices::{IO_APIC_ADDRESS, IO_APIC_ID, Platform};
+use nacre_machine_devices::{HPET_ADDRESS, HPET_IDENTITY, IO_APIC_ADDRESS, IO_APIC_ID, Platform};
 use nacre_machine_load::cpio::Archive;
 use nacre_machine_load::{Boot, ByteSource, Module, Protocol, Start, acpi, linux, multiboot1, multiboot2, pvh};
 use nacre_abi::frame::word;
@@ -81,7 +81,8 @@ pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'
     let parts: Vec<&dyn ByteSource> = initrds.iter().map(|file| file as &dyn ByteSource).chain([&more as &dyn ByteSource]).collect();
     let silent = if options.command.is_empty() { "" } else { SILENT };
     let root = options.root.map_or(String::new(), |number| format!(" root=share{number} rootfstype=9p rw"));
-    let facts = acpi::Facts { processors: options.processors as u8, io_apic: (IO_APIC_ID, IO_APIC_ADDRESS as u32) };
+    let hpet = options.has_hpet.then_some((HPET_IDENTITY, HPET_ADDRESS));
+    let facts = acpi::Facts { processors: options.processors as u8, io_apic: (IO_APIC_ID, IO_APIC_ADDRESS as u32), hpet };
     acpi::load(memory, &facts).map_err(|_| "the machine has too little memory for its tables".to_string())?;
     let words = lossy(options.append);
     // Words of other kernels than Linux are their own, and so is what they take for a file system.
@@ -128,6 +129,9 @@ impl System {
     pub fn begin(&self, services: &Services, options: &Options<'_>) -> Result<(), String> {
         let mut platform = Platform::new(self.clock.start_of_machine() / 1_000_000_000, self.processors.len());
         cards::wire(&mut platform);
+        if options.has_hpet {
+            platform.add_hpet();
+        }
         let cards = Extension { cards: cards::cards(services, &self.guest, options)?, memory: self.guest.memory() };
         BOARD.begin(platform, cards, self.clock, !options.is_ours(), self.processors.len()).map_err(|errno| format!("cannot start a thread for the timer: {errno}"))?;
         if options.is_debugged {
