@@ -14,6 +14,8 @@ pub enum Kind {
     Cloud,
     /// Kernel for any machine. It has file systems that the other lacks, such as 9P.
     General,
+    /// Kernel for processors of 32 bits, with PAE.
+    Word,
 }
 
 impl Kind {
@@ -21,6 +23,7 @@ impl Kind {
         match self {
             Kind::Cloud => "linux-image-cloud-amd64",
             Kind::General => "linux-image-amd64",
+            Kind::Word => "linux-image-686-pae",
         }
     }
 
@@ -29,6 +32,15 @@ impl Kind {
         match self {
             Kind::Cloud => "linux",
             Kind::General => "linux-general",
+            Kind::Word => "linux-word",
+        }
+    }
+
+    /// Debian's name of its architecture.
+    fn architecture(self) -> &'static str {
+        match self {
+            Kind::Cloud | Kind::General => "amd64",
+            Kind::Word => "i386",
         }
     }
 }
@@ -46,7 +58,7 @@ pub fn kernel(tree: &Tree, kind: Kind) -> Outcome<PathBuf> {
     }
     // Others may fetch it at the same time, or be interrupted: whole or not at all.
     let fresh = tree.target(&format!("{}-{}", kind.folder(), std::process::id()));
-    let fetched = fetch(&fresh, kind.metapackage());
+    let fetched = fetch(&fresh, kind);
     if fetched.is_ok() && fs::rename(&fresh, &folder).is_err() && find_kernel(&folder).is_none() {
         let _ = fs::remove_dir_all(&folder);
         fs::rename(&fresh, &folder).context(Class::File, || format!("cannot make {}", folder.display()))?;
@@ -56,18 +68,55 @@ pub fn kernel(tree: &Tree, kind: Kind) -> Outcome<PathBuf> {
     find_kernel(&folder).ok_or_else(|| Failure::new(Class::Machine, format!("{package} holds no kernel")))
 }
 
+/// Options of apt for packages of an architecture. Lists of another one than this machine's are kept
+/// in a folder of their own, so this machine's stay as they are.
+struct Source {
+    options: Vec<String>,
+}
+
+impl Source {
+    fn new(folder: &Path, architecture: &str) -> Outcome<Source> {
+        let own = Command::new("dpkg").arg("--print-architecture").output().context(Class::Machine, || "cannot start dpkg".to_string())?;
+        if own.stdout.trim_ascii() == architecture.as_bytes() {
+            return Ok(Source { options: Vec::new() });
+        }
+        let place = |name: &str| folder.join("apt").join(name);
+        for name in ["lists/partial", "cache/archives/partial"] {
+            fs::create_dir_all(place(name)).context(Class::File, || format!("cannot make {}", place(name).display()))?;
+        }
+        let set = [
+            ("APT::Architecture", architecture.to_string()),
+            ("APT::Architectures", architecture.to_string()),
+            ("Dir::State::lists", place("lists").display().to_string()),
+            ("Dir::Cache", place("cache").display().to_string()),
+            ("Acquire::Languages", "none".to_string()),
+        ];
+        let source = Source { options: set.into_iter().map(|(name, value)| format!("--option={name}={value}")).collect() };
+        run(source.command("apt-get", &["update", "--quiet"]))?;
+        Ok(source)
+    }
+
+    fn command(&self, program: &str, words: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(&self.options).args(words);
+        command
+    }
+}
+
 /// Downloads the package and extracts it into a folder that nobody else uses; its name.
-fn fetch(folder: &Path, metapackage: &str) -> Outcome<String> {
+fn fetch(folder: &Path, kind: Kind) -> Outcome<String> {
     fs::create_dir_all(folder).context(Class::File, || format!("cannot make {}", folder.display()))?;
-    let package = package_name(metapackage)?;
+    let source = Source::new(folder, kind.architecture())?;
+    let package = package_name(&source, kind.metapackage())?;
     eprintln!("nacre: downloading Debian's package {package} (not installing it)");
-    let mut download = Command::new("apt-get");
-    download.args(["download", "--quiet", &package]).current_dir(folder);
+    let mut download = source.command("apt-get", &["download", "--quiet", &package]);
+    download.current_dir(folder);
     run(download)?;
     let file = packages(folder).ok_or_else(|| Failure::new(Class::Machine, format!("apt-get downloaded no {package}")))?;
     let mut extract = Command::new("dpkg-deb");
     extract.arg("--extract").arg(file).arg(folder);
     run(extract)?;
+    let _ = fs::remove_dir_all(folder.join("apt"));
     Ok(package)
 }
 
@@ -85,8 +134,8 @@ fn find(folder: &Path, wanted: impl Fn(&str) -> bool) -> Option<PathBuf> {
 }
 
 /// The kernel's package that the metapackage stands for.
-fn package_name(metapackage: &str) -> Outcome<String> {
-    let output = Command::new("apt-cache").args(["depends", metapackage]).output().context(Class::Machine, || "cannot start apt-cache".to_string())?;
+fn package_name(source: &Source, metapackage: &str) -> Outcome<String> {
+    let output = source.command("apt-cache", &["depends", metapackage]).output().context(Class::Machine, || "cannot start apt-cache".to_string())?;
     let text = String::from_utf8_lossy(&output.stdout);
     let name = text.lines().filter_map(|line| line.trim().strip_prefix("Depends: ")).find(|name| name.starts_with("linux-image-"));
     name.map(str::to_string).ok_or_else(|| {

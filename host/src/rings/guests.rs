@@ -9,6 +9,7 @@ mod instants;
 mod multiboot;
 mod nested;
 mod networked;
+mod word;
 
 use super::parallel_tests;
 use super::system::{describe, limits};
@@ -116,6 +117,16 @@ const CASES: &[Case] = &[
     Case { name: "a guard decides which files a guest opens", words: GUARDED, input: "", output: &["1 localhost", "not passwd", "the answer is 42"], status: 7 },
     stack("a guest's root file system is a directory", &["machine", "--root", "/", "sh", "-c", "grep -q ^nobody /etc/passwd && [ -d /lib/nacre ] && echo kept >/root/kept && echo the answer is 42; exit 7"]),
     stack("a guest's root file system is on a disk", &["process", "sh", "-c", ROOT_DISK]),
+    Case { name: "a guest's first program is one of its disk", words: &["process", "sh", "-c", FIRST_PROGRAM], input: "", output: &["the answer is 42 of 1", "ended 0"], status: 0 },
+    Case { name: "a signal presses a guest's power button", words: &["process", "sh", "-c", BUTTON], input: "", output: &["stands still", "turned off: 0", "ended: 143"], status: 0 },
+    Case { name: "a guest's clock interrupts", words: &["machine", "sh", "-c", CLOCK], input: "", output: &["an alarm"], status: 0 },
+    Case {
+        name: "a guest counts by its event timers, and its clock interrupts through them",
+        words: &["machine", "--hpet", "--append", "clocksource=hpet", "sh", "-c", CLOCK],
+        input: "",
+        output: &["hpet", "an alarm"],
+        status: 0,
+    },
     Case { name: "a root file system that is none is told of", words: &["machine", "--append", "root=/dev/vda", "true"], input: "", output: &["cannot mount /dev/vda as the root file system"], status: 125 },
     Case {
         name: "a guest reaches programs beside its machine, and gives up memory that it does not need",
@@ -149,6 +160,26 @@ const ROOT_DISK: &str = "truncate -s 8M /tmp/d
 machine --disk /tmp/d sh -c 'mke2fs -F /dev/vda >/dev/null && mount /dev/vda /mnt && cd /mnt && mkdir bin dev proc sys tmp run && cp /bin/busybox bin && ln -s busybox bin/sh; cd /; umount /mnt'
 machine --disk /tmp/d --append 'root=/dev/vda rw' sh -c '[ ! -e /nacre ] && busybox mount | busybox grep -q \"^/dev/vda on / \" && echo the answer is 42; exit 7'";
 
+/// A guest makes a root file system on a disk with a first program, which turns the machine off.
+const FIRST_PROGRAM: &str = "truncate -s 8M /tmp/d
+machine --disk /tmp/d sh -c 'mke2fs -F /dev/vda >/dev/null && mount /dev/vda /mnt && cd /mnt && mkdir bin dev proc && cp /bin/busybox bin && ln -s busybox bin/sh
+printf \"#!/bin/sh\\necho the answer is \\$((6 * 7)) of \\$\\$\\nbusybox poweroff -f\\n\" >begin; chmod +x begin; cd /; umount /mnt'
+machine --disk /tmp/d --append 'root=/dev/vda rw init=/begin'; echo ended $?";
+
+/// A shell stops a machine, lets it go on, and presses its power button. Another signal ends one.
+const BUTTON: &str = "machine sh -c 'while sleep 1; do echo ready; done' >/tmp/said & machine=$!
+lines() { wc -l </tmp/said; }
+until grep -q ready /tmp/said; do sleep 1; done
+kill -STOP $machine; sleep 1; before=$(lines); sleep 3; [ $before = $(lines) ] && echo stands still
+kill -CONT $machine; while [ $before = $(lines) ]; do sleep 1; done
+kill -PWR $machine; wait $machine; echo turned off: $?
+machine sh -c 'echo ready; sleep 1000' >/tmp/said & until grep -q ready /tmp/said; do sleep 1; done; kill $!; wait $!; echo ended: $?";
+
+/// A guest says by what it counts, and waits for an alarm of its clock two seconds away.
+const CLOCK: &str = "cat /sys/devices/system/clocksource/clocksource0/current_clocksource; hwclock -w
+alarms() { grep rtc0 /proc/interrupts | tr -s ' ' | cut -d ' ' -f 3; }
+before=$(alarms); echo +2 >/sys/class/rtc/rtc0/wakealarm; sleep 4; [ $(alarms) -gt $before ] && echo an alarm";
+
 /// A guest reads a file of the environment's `/etc`.
 const MOUNT: &str = "mount -t 9p -o trans=virtio,version=9p2000.L share0 /mnt && [ $(grep -c localhost /mnt/hosts) = 1 ] && echo the answer is 42; exit 7";
 /// A guest tries to read two of them, of which the guard allows one.
@@ -176,6 +207,7 @@ pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts
     tally.add(hostile::run(products, filter, jobs)?);
     debugged::run(products, filter, &mut tally)?;
     multiboot::run(products, filter, &mut tally)?;
+    word::run(products, filter, &mut tally)?;
     tally.add(nested::run(products, filter, jobs)?);
     networked::run(products, filter, &mut tally)?;
     bochs::run(products, filter, &mut tally)?;
