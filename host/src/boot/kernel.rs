@@ -68,8 +68,8 @@ pub fn kernel(tree: &Tree, kind: Kind) -> Outcome<PathBuf> {
     find_kernel(&folder).ok_or_else(|| Failure::new(Class::Machine, format!("{package} holds no kernel")))
 }
 
-/// Options of apt for packages of an architecture. Lists of another one than this machine's are kept
-/// in a folder of their own, so this machine's stay as they are.
+/// Options of apt for packages of an architecture. Lists of another one than this machine's are
+/// kept in a folder of their own, so this machine's stay as they are.
 struct Source {
     options: Vec<String>,
 }

@@ -51,8 +51,8 @@ pub fn days_of(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// Returns the seconds from a second of the day to the next one, or the same, that an alarm names by
-/// second, minute and hour. `None` in the alarm is any number; `None` as the result: never.
+/// Returns the seconds from a second of the day to the next one, or the same, that an alarm names
+/// by second, minute and hour. `None` in the alarm is any number; `None` as the result: never.
 pub fn until_alarm([second, minute, hour]: [Option<i64>; 3], from: i64) -> Option<i64> {
     let (first_hour, first_minute, first_second) = (from / 3600, from / 60 % 60, from % 60);
     // The hour that it begins in can be the one of the next day.

@@ -1,9 +1,10 @@
 //! High-precision event timers (IA-PC HPET specification 1.0a): a counter of 100 MHz, and three
 //! timers that compare with it, once or periodically.
 //!
-//! The counter is a function of the time. Matches are counted when somebody looks, from the counter's
-//! value at `seen` on. A match of an edge-triggered timer is one edge; of a level-triggered one it
-//! sets a bit of the status, until the guest clears it. Messages to the processors' bus are not there.
+//! The counter is a function of the time. Matches are counted when somebody looks, from the
+//! counter's value at `seen` on. A match of an edge-triggered timer is one edge; of a
+//! level-triggered one it sets a bit of the status, until the guest clears it. Messages to the
+//! processors' bus are not there.
 
 use crate::{BadState, check_version};
 
@@ -21,8 +22,8 @@ pub const INPUTS: usize = 4;
 const VERSION: u32 = 1;
 /// Nanoseconds of one tick.
 const TICK: u64 = 10;
-/// Shortest period that is told, in ticks (200 microseconds): a guest that asks for less gets several
-/// periods as one, else it keeps its monitor busy.
+/// Shortest period that is told, in ticks (200 microseconds): a guest that asks for less gets
+/// several periods as one, else it keeps its monitor busy.
 const MIN_PERIOD: u64 = 20_000;
 
 /// Registers, each of 64 bits.
@@ -182,8 +183,8 @@ impl Hpet {
         self.state.base.wrapping_add(ticks)
     }
 
-    /// Returns the counter's first value behind that at `seen` at which a timer matches. `None`: the
-    /// counter stands still, or starts over before.
+    /// Returns the counter's first value behind that at `seen` at which a timer matches. `None`:
+    /// the counter stands still, or starts over before.
     fn next_match(&self, timer: &HpetTimerState) -> Option<u64> {
         if self.state.configuration & RUNS == 0 {
             return None;

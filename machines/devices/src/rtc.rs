@@ -1,8 +1,8 @@
 //! Real-time clock MC146818 with its memory: ports 0x70 and 0x71. It tells the time and takes it,
 //! and interrupts: at each update of the time, at an alarm, and periodically.
 //!
-//! Events are counted when somebody looks, from the time `seen` on. Each sets its bit of register C,
-//! whether or not register B lets it interrupt; the line is up until the guest reads register C.
+//! Events are counted when somebody looks, from the time `seen` on. Each sets its bit of register
+//! C, whether or not register B lets it interrupt; the line is up until the guest reads register C.
 //! Updates come at whole seconds of the machine's time.
 
 use crate::calendar::{DAY, Fields, fields_of, time_of, until_alarm};

@@ -1,5 +1,6 @@
-//! Registers with which the first processor of a guest starts, in 64-bit mode or in 32-bit protected
-//! mode, and the tables that they lead to: descriptors and identity-mapped pages in low memory.
+//! Registers with which the first processor of a guest starts, in 64-bit mode or in 32-bit
+//! protected mode, and the tables that they lead to: descriptors and identity-mapped pages in low
+//! memory.
 
 use crate::{GuestMemory, OutOfRange};
 use alloc::vec::Vec;

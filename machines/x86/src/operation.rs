@@ -71,8 +71,8 @@ pub enum Action {
     CompareExchangePair,
     /// XADD with a register.
     ExchangeAdd(u8),
-    /// BT BTS BTR BTC, by number, of the bit that the operand names. Registers lead to any bit around
-    /// the address.
+    /// BT BTS BTR BTC, by number, of the bit that the operand names. Registers lead to any bit
+    /// around the address.
     Bit(u8, Operand),
     /// Move of a register of MMX or SSE.
     Vector(VectorMove),

@@ -141,8 +141,8 @@ impl Vectors {
         }
     }
 
-    /// Lets the registers of MMX be those of the FPU, as each instruction of MMX does: all are used,
-    /// and the first is the top.
+    /// Lets the registers of MMX be those of the FPU, as each instruction of MMX does: all are
+    /// used, and the first is the top.
     fn begin_mmx(&mut self) {
         let top = usize::from((self.0[STATUS + 1] & TOP) >> 3);
         self.0[STACK..VECTORS].rotate_right(16 * top);

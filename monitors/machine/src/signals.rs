@@ -1,6 +1,6 @@
-//! Signals of a world of processes around the machine. `SIGPWR` presses the power button; all others
-//! do to the machine what they do to any program. Without such a world there are none, and buttons
-//! are pressed by commands (`buttons`).
+//! Signals of a world of processes around the machine. `SIGPWR` presses the power button; all
+//! others do to the machine what they do to any program. Without such a world there are none, and
+//! buttons are pressed by commands (`buttons`).
 
 use crate::board::BOARD;
 use nacre_abi::Code;
