@@ -128,7 +128,7 @@ fn real_mode_adds_bases() {
     assert_eq!(state.rip, 0x103);
 }
 
-/// What a device reads, and an address of it.
+/// Value that a device reads, and an address of it.
 const DEVICE: u64 = 0x8877_6655_4433_2211;
 const AT: u64 = 0xfee0_0000;
 

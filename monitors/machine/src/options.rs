@@ -127,3 +127,19 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
     }
     Ok(options)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_initial_file_has_its_own_words() {
+        let words: [&[u8]; 7] = [b"--kernel", b"k", b"--initrd", b"a", b"--initrd=b", b"--initrd-words", b"two words"];
+        let options = parse(&words).unwrap();
+        let expected = [(&b"a"[..], &b""[..]), (b"b", b"two words")].map(|(path, words)| Initrd { path, words });
+        assert_eq!((&options.initrds[..], options.is_ours()), (&expected[..], false));
+        assert!(matches!(parse(&words[5..]), Err(Stop::Value(b"--initrd-words"))));
+        let ours = parse(&[]).unwrap();
+        assert!(ours.is_ours() && ours.initrds.len() == 1);
+    }
+}

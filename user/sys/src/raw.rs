@@ -23,7 +23,6 @@ use nacre_abi::message::{Descriptor, Info, RECEIVE_ONLY, WORDS};
 use nacre_abi::state::ObjectEntry;
 use nacre_abi::{Call, Code, Status};
 
-use crate::fpu::Area;
 use crate::message::{Buffers, Message, Received};
 use crate::{Reference, Window};
 
@@ -400,17 +399,25 @@ pub fn rdrand() -> Option<u64> {
     (has_some != 0).then_some(value)
 }
 
-/// Registers of the FPU and of SSE of the calling thread.
-pub(crate) fn fpu_save() -> Area {
-    let mut area = Area([0; crate::fpu::SIZE]);
+/// Bytes that FXSAVE writes.
+pub const FPU_SIZE: usize = 512;
+
+/// Bytes where FXSAVE can write.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+pub struct FpuArea(pub [u8; FPU_SIZE]);
+
+/// Returns the registers of the FPU and of SSE of the calling thread.
+pub fn fpu_save() -> FpuArea {
+    let mut area = FpuArea([0; FPU_SIZE]);
     // SAFETY: the instruction writes 512 bytes, aligned to 16, and nothing else.
     unsafe { asm!("fxsave64 [{}]", in(reg) &raw mut area, options(nostack, preserves_flags)) };
     area
 }
 
-/// Sets them. MXCSR has no bit that the processor lacks. On a host, whose code uses these registers,
-/// it does nothing.
-pub(crate) fn fpu_restore(area: &Area) {
+/// Sets the registers of the FPU and of SSE. MXCSR has no bit that the processor lacks. On a host,
+/// whose code uses these registers, it does nothing.
+pub fn fpu_restore(area: &FpuArea) {
     // SAFETY: the area is aligned to 16, and code for this target uses none of the registers.
     #[cfg(target_os = "none")]
     unsafe {
