@@ -283,7 +283,7 @@ pub fn shadow(bytes: &[u8]) {
             0 => _ = memory.write(word % 0x4000, bytes.some()),
             1 | 2 => miss(&mut shadow, &mut memory, &paging, word, bytes.byte()),
             3 => shadow.load_root(word, &paging, &mut check),
-            4 => shadow.invalidate(word, &mut check),
+            4 => shadow.invalidate(&paging, word, &mut check),
             5 => {
                 paging.cr4 ^= word & 0x2_0080;
                 shadow.look(&paging, &mut check);
@@ -304,14 +304,15 @@ fn miss(shadow: &mut Shadow, memory: &mut VecMemory, paging: &Paging, address: u
     let access = Access { write: kind & 1 != 0, user: kind & 2 != 0, fetch: kind & 4 != 0 };
     let Ok(pages) = shadow.miss(memory, paging, address, access) else { return };
     let list = pages.list();
-    assert!((1..=MAX_PAGES).contains(&list.len()) && list[0].address == address & 0x7fff_ffff_f000);
+    assert!((1..=MAX_PAGES).contains(&list.len()) && list[0].address & 0xffff_f000 == address & 0xffff_f000);
     assert!(list.iter().all(|page| page.address < 1 << 47 && (page.address | page.physical) % 0x1000 == 0));
     assert!(list[0].write || !access.write);
 }
 
 fn invalidate(code: &[u8], word: u64) {
-    if let Some((operand, length)) = decode_invalidate(code) {
+    let mode = [Mode::Half, Mode::Word, Mode::Long][(word % 3) as usize];
+    if let Some((address, length)) = decode_invalidate(code, mode) {
         assert!((1..=code.len()).contains(&usize::from(length)));
-        let _ = operand.address(|_| word, word, [word; 2]);
+        let _ = address.linear(mode, &[word; 16], word, &[word; 6]);
     }
 }

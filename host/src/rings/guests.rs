@@ -85,6 +85,8 @@ const CASES: &[Case] = &[
     stack("a guest runs on less memory than it has", &["pager", "-m", "48M", "machine", "sh", "-c", SUM]),
     stack("a guest runs below checkpoint", &["checkpoint", "-m", "256M", "machine", "--memory", "100M", "sh", "-c", SUM]),
     stack("a guest runs on shadow paging", &["machine", "--paging", "shadow", "sh", "-c", SUM]),
+    Case { name: "a guest with two processors runs on shadow paging", words: &["machine", "--paging", "shadow", "--cpus", "2", "sh", "-c", PARALLEL], input: "", output: &["2", "2001000"], status: 0 },
+    work("a guest's paging is switched while it runs", &["machine", "--paging", "turns", "sh", "-c", WORK]),
     work("a guest forks and pipes on nested paging", &["machine", "sh", "-c", WORK]),
     stack("a guest runs below two layers", &["trace", "-q", "process", "trace", "-q", "machine", "sh", "-c", SUM]),
     stack("a guest runs as a shell's job", &["process", "sh", "-c", "machine sh -c 'echo the answer is 42; exit 7' & wait $!"]),

@@ -23,6 +23,18 @@ pub trait GuestMemory {
 
     /// Writes bytes. An error writes none.
     fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), OutOfRange>;
+
+    /// Replaces a number of 4 or 8 bytes, at a multiple of its size, if it is still `old`. Returns
+    /// true if it was. Memory that several processors write does so at once.
+    fn replace(&mut self, at: u64, width: usize, old: u64, new: u64) -> Result<bool, OutOfRange> {
+        let width = width.min(8);
+        let mut bytes = [0; 8];
+        self.read(at, &mut bytes[..width])?;
+        if u64::from_le_bytes(bytes) != old {
+            return Ok(false);
+        }
+        self.write(at, &new.to_le_bytes()[..width]).map(|()| true)
+    }
 }
 
 /// Guest memory that is a vector, for tests and tools.
@@ -65,6 +77,15 @@ fn range(at: u64, length: usize) -> Option<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_number_that_is_expected_is_replaced() {
+        let mut memory = VecMemory(vec![1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(memory.replace(4, 4, 0x0807_0605, 9), Ok(true));
+        assert_eq!(memory.replace(4, 4, 0x0807_0605, 7), Ok(false));
+        assert_eq!(memory.replace(8, 4, 0, 7), Err(OutOfRange));
+        assert_eq!(memory.0, [1, 2, 3, 4, 9, 0, 0, 0]);
+    }
 
     #[test]
     fn accesses_beyond_the_end_are_refused_whole() {

@@ -2,8 +2,8 @@
 //! strings between memory and ports.
 
 use crate::arithmetic::{compute, extend, mask, single, test};
+use crate::operation::{Action, Mode, Operand, Operation, decode_operation, in_segment};
 use crate::vector::{Vector, VectorMove};
-use crate::operation::{Action, Address, Mode, Operand, Operation, decode_operation};
 use crate::walk::{Access, Paging, WalkError, walk};
 use nacre_machine_memory::GuestMemory;
 
@@ -102,19 +102,13 @@ struct Machine<'a> {
 impl Machine<'_> {
     /// Linear address of the memory operand.
     fn address(&self) -> u64 {
-        let Address { segment, base, index, displacement, is_relative, width } = self.operation.address;
-        let register = |number: u8| self.state.registers[usize::from(number & 15)];
-        let base = base.map_or(if is_relative { self.next } else { 0 }, register);
-        let index = index.map_or(0, |(number, shift)| register(number) << shift);
-        self.linear(base.wrapping_add(index).wrapping_add(displacement) & mask(width), usize::from(segment))
+        let State { mode, registers, bases, .. } = &self.state;
+        self.operation.address.linear(*mode, registers, self.next, bases)
     }
 
     /// Linear address of an offset in a segment.
     fn linear(&self, offset: u64, segment: usize) -> u64 {
-        if self.state.mode == Mode::Long {
-            return if segment >= 4 { offset.wrapping_add(self.state.bases[segment]) } else { offset };
-        }
-        offset.wrapping_add(self.state.bases[segment % 6]) & mask(4)
+        in_segment(self.state.mode, offset, &self.state.bases, segment)
     }
 
     fn physical(&self, linear: u64, write: bool) -> Result<u64, Exception> {

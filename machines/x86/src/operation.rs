@@ -2,6 +2,7 @@
 //! it. Manual: AMD's volume 3.
 
 use crate::MAX_LENGTH;
+use crate::arithmetic::mask;
 use crate::vector::{VectorMove, vector_move};
 
 /// Width of code: of addresses and operands that no prefix changes.
@@ -30,6 +31,28 @@ pub struct Address {
     pub is_relative: bool,
     /// Width in bytes: 2, 4 or 8.
     pub width: u8,
+}
+
+impl Address {
+    /// Returns the linear address, with the values of the general registers, the address of the
+    /// next instruction, and the bases of the segments in the order of their encoding.
+    pub fn linear(&self, mode: Mode, registers: &[u64; 16], next: u64, bases: &[u64; 6]) -> u64 {
+        let register = |number: u8| registers[usize::from(number & 15)];
+        let base = self.base.map_or(if self.is_relative { next } else { 0 }, register);
+        let index = self.index.map_or(0, |(number, shift)| register(number) << (shift & 3));
+        let offset = base.wrapping_add(index).wrapping_add(self.displacement) & mask(self.width);
+        in_segment(mode, offset, bases, usize::from(self.segment))
+    }
+}
+
+/// Returns the linear address of an offset in a segment. In 64-bit mode only FS and GS have bases.
+pub fn in_segment(mode: Mode, offset: u64, bases: &[u64; 6], segment: usize) -> u64 {
+    let base = bases[segment % bases.len()];
+    match mode {
+        Mode::Long if segment < 4 => offset,
+        Mode::Long => offset.wrapping_add(base),
+        Mode::Half | Mode::Word => offset.wrapping_add(base) & mask(4),
+    }
 }
 
 /// Second operand.
@@ -116,20 +139,37 @@ struct Reader<'a> {
     segment: Option<u8>,
     /// Last of the two prefixes that repeat strings and choose among other instructions; 0 if none.
     repeat: u8,
+    has_lock: bool,
+}
+
+/// Decodes `invlpg` in code of this width: its operand, and its length. `None`: it is another
+/// instruction, has no operand in memory, has a lock prefix, or goes on behind the end of `code`.
+pub fn decode_invalidate(code: &[u8], mode: Mode) -> Option<(Address, u8)> {
+    let mut reader = Reader::new(code, mode);
+    let opcode = [reader.prefixes()?, reader.byte()?];
+    if opcode != [0x0f, 0x01] || reader.has_lock {
+        return None;
+    }
+    let (register, address) = reader.operands()?;
+    (register & 7 == 7).then_some((address, reader.at as u8))
 }
 
 /// Decodes an instruction. `None`: it is none of those that are known, has no operand in memory, or
 /// goes on behind the end of `code`.
 pub fn decode_operation(code: &[u8], mode: Mode) -> Option<Operation> {
-    let code = &code[..code.len().min(MAX_LENGTH)];
-    let mut reader = Reader { code, at: 0, mode, rex: 0, has_operand_prefix: false, has_address_prefix: false, segment: None, repeat: 0 };
+    let mut reader = Reader::new(code, mode);
     let opcode = reader.prefixes()?;
     let (action, address, width) = reader.action(opcode)?;
     let is_string = matches!(opcode, 0xa4..=0xa5 | 0xaa..=0xad | 0x6c..=0x6f);
     Some(Operation { action, address, width, length: reader.at as u8, repeats: reader.repeat != 0 && is_string, has_high_bytes: reader.rex == 0 })
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(code: &'a [u8], mode: Mode) -> Reader<'a> {
+        let code = &code[..code.len().min(MAX_LENGTH)];
+        Reader { code, at: 0, mode, rex: 0, has_operand_prefix: false, has_address_prefix: false, segment: None, repeat: 0, has_lock: false }
+    }
+
     fn byte(&mut self) -> Option<u8> {
         let byte = *self.code.get(self.at)?;
         self.at += 1;
@@ -155,7 +195,7 @@ impl Reader<'_> {
                 0x26 | 0x2e | 0x36 | 0x3e => self.segment = Some(byte >> 3 & 3),
                 0x64 | 0x65 => self.segment = Some(byte - 0x60),
                 0xf2 | 0xf3 => self.repeat = byte,
-                0xf0 => {}
+                0xf0 => self.has_lock = true,
                 0x40..=0x4f if self.mode == Mode::Long => {
                     self.rex = byte;
                     return self.byte();

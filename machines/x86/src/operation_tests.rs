@@ -75,3 +75,50 @@ fn what_has_no_memory_or_no_end_is_refused() {
         assert_eq!(decode_operation(code, Mode::Long), None, "{code:x?}");
     }
 }
+
+/// Address and length of an `invlpg`, with registers and segments that tell which they are.
+fn invalidated(code: &[u8], mode: Mode) -> Option<(u64, u8)> {
+    let (address, length) = decode_invalidate(code, mode)?;
+    let registers = core::array::from_fn(|number| 0x1000 * (1 + number as u64));
+    let bases = [0, 0x200_0000, 0x300_0000, 0x400_0000, 7 << 32, 9 << 32];
+    Some((address.linear(mode, &registers, 0x10_0000, &bases), length))
+}
+
+#[test]
+fn each_form_of_an_invalidation_has_its_address_and_length() {
+    let forms: [(&[u8], u64, u8); 10] = [
+        (&[0x0f, 0x01, 0x38], 0x1000, 3),
+        (&[0x41, 0x0f, 0x01, 0x3f], 0x1_0000, 4),
+        (&[0x0f, 0x01, 0x7b, 0xfe], 0x3ffe, 4),
+        (&[0x0f, 0x01, 0xbb, 0, 1, 0, 0], 0x4100, 7),
+        (&[0x0f, 0x01, 0x3d, 0xfc, 0xff, 0xff, 0xff], 0xf_fffc, 7),
+        (&[0x0f, 0x01, 0x3c, 0x25, 0, 0, 0, 0x80], 0xffff_ffff_8000_0000, 8),
+        (&[0x0f, 0x01, 0x3c, 0x88], 0x1000 + 0x2000 * 4, 4),
+        (&[0x43, 0x0f, 0x01, 0x7c, 0x65, 0x10], 0xe000 + 0xd000 * 2 + 0x10, 6),
+        (&[0x65, 0x0f, 0x01, 0x38], 0x9_0000_1000, 4),
+        (&[0x67, 0x0f, 0x01, 0x3c, 0x25, 0, 0, 0, 0x80], 0x8000_0000, 9),
+    ];
+    for (code, wanted, length) in forms {
+        assert_eq!(invalidated(code, Mode::Long), Some((wanted, length)), "{code:x?}");
+    }
+    let narrow: [(&[u8], Mode, u64, u8); 5] = [
+        (&[0x0f, 0x01, 0x38], Mode::Word, 0x400_1000, 3),
+        (&[0x0f, 0x01, 0x3d, 0, 0, 0, 0xc0], Mode::Word, 0xc400_0000, 7),
+        (&[0x0f, 0x01, 0x7d, 4], Mode::Word, 0x300_6004, 4),
+        (&[0x65, 0x0f, 0x01, 0x38], Mode::Word, 0x1000, 4),
+        (&[0x0f, 0x01, 0x38], Mode::Half, 0x400_b000, 3),
+    ];
+    for (code, mode, wanted, length) in narrow {
+        assert_eq!(invalidated(code, mode), Some((wanted, length)), "{code:x?} {mode:?}");
+    }
+}
+
+#[test]
+fn other_instructions_and_ends_are_no_invalidations() {
+    for code in [&[][..], &[0x0f], &[0x0f, 0x01], &[0x0f, 0x01, 0xf8], &[0x0f, 0x01, 0x30], &[0xf0, 0x0f, 0x01, 0x38], &[0x0f, 0x01, 0x7b], &[0x0f, 0x01, 0x3c], &[0x66; 20]] {
+        for mode in [Mode::Half, Mode::Word, Mode::Long] {
+            // 16-bit code has another form there.
+            assert!(invalidated(code, mode).is_none() || mode == Mode::Half, "{code:x?}");
+        }
+    }
+}

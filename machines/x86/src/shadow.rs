@@ -8,7 +8,8 @@
 //! pages. This module decides what goes into which and what is to be forgotten; the caller does
 //! both.
 //!
-//! One processor is assumed: entries of tables are changed by reading and writing them.
+//! Each processor of a guest has translations of its own, and forgets them as a processor does:
+//! when its own code says so.
 
 use crate::walk::{Access, Paging, Path, Translation, WalkError, walk_by};
 use nacre_machine_memory::GuestMemory;
@@ -22,6 +23,8 @@ const PAGE: u64 = 0x1000;
 const LARGE: u64 = 0x20_0000;
 /// Bytes of each half of the addresses, and start of the upper one.
 const HALF: u64 = 1 << 47;
+/// Start of what counts as the upper half of 32-bit addresses, where most kernels are.
+const UPPER_PART: u64 = 3 << 30;
 const UPPER_HALF: u64 = HALF.wrapping_neg();
 const CR0_PG: u64 = 1 << 31;
 const CR0_WP: u64 = 1 << 16;
@@ -37,8 +40,6 @@ const ACCESSED: u64 = 0x20;
 const DIRTY: u64 = 0x40;
 const GLOBAL: u64 = 0x100;
 const NO_EXECUTE: u64 = 1 << 63;
-/// Bits of an entry that are 0, since physical addresses have 40 bits.
-const RESERVED: u64 = 0x000f_ff00_0000_0000;
 /// Address in an entry of a small page.
 const ADDRESS: u64 = 0xff_ffff_f000;
 
@@ -54,7 +55,7 @@ pub enum Cache {
 /// A page of the guest's to be entered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Address, counted from the start of its half.
+    /// Address, counted from the start of its half if it has 64 bits.
     pub address: u64,
     /// Guest-physical address.
     pub physical: u64,
@@ -113,8 +114,9 @@ struct Slot {
     identity: Option<u16>,
     last_used: u64,
     is_filled: bool,
-    /// Parts of large pages were entered: one address of such a page forgets all of it.
-    has_parts: bool,
+    /// Size of the largest page of which parts were entered, or 0: one address of such a page
+    /// forgets all of it.
+    parts: u64,
 }
 
 /// State of a guest's translations.
@@ -126,7 +128,7 @@ pub struct Shadow {
     /// Registers that decide what all translations mean, when these were made.
     made_under: [u64; 3],
     upper_is_filled: bool,
-    upper_has_parts: bool,
+    upper_parts: u64,
     /// A page of the upper half is not global: it is for one identity.
     upper_is_private: bool,
     /// A page of a lower half is global: forgetting it concerns all identities.
@@ -143,31 +145,40 @@ fn in_half(address: u64) -> u64 {
     address & (HALF - 1)
 }
 
+/// Returns an address as wide as a processor's are, and whether it lies in the upper half.
+fn place(paging: &Paging, address: u64) -> (u64, bool) {
+    if paging.is_long() {
+        return (address, address >= UPPER_HALF);
+    }
+    let address = address & u64::from(u32::MAX);
+    (address, address >= UPPER_PART)
+}
+
 /// Returns the translations to be forgotten for one address. Where parts of a large page were
 /// entered, all of them go.
-fn range(cache: Cache, address: u64, has_parts: bool) -> Forget {
-    let size = if has_parts { LARGE } else { PAGE };
+fn range(cache: Cache, address: u64, parts: u64) -> Forget {
+    let size = parts.max(PAGE);
     Forget::Range { cache, address: in_half(address) & !(size - 1), size }
 }
 
 /// Sets the bits of tables that a processor sets when it uses them; the entry of the page then.
-fn mark(memory: &mut dyn GuestMemory, path: &Path, write: bool) -> u64 {
+/// `None`: the guest has changed an entry meanwhile.
+fn mark(memory: &mut dyn GuestMemory, path: &Path, write: bool) -> Option<u64> {
     let mut leaf = 0;
-    for (number, step) in path.steps().iter().enumerate() {
+    for (number, step) in path.steps().iter().enumerate().skip(path.pointers) {
         let is_leaf = number + 1 == path.steps().len();
         let entry = step.entry | ACCESSED | if is_leaf && write { DIRTY } else { 0 };
-        if entry != step.entry {
-            // It was read there.
-            let _ = memory.write(step.at, &entry.to_le_bytes());
+        if entry != step.entry && memory.replace(step.at, path.entry_size, step.entry, entry) != Ok(true) {
+            return None;
         }
         leaf = entry;
     }
-    leaf
+    Some(leaf)
 }
 
 /// Registers that all translations depend on.
 fn meaning(paging: &Paging) -> [u64; 3] {
-    [paging.cr0 & CR0_WP, paging.cr4, paging.efer & EFER_NXE]
+    [paging.cr0 & (CR0_WP | CR0_PG), paging.cr4, paging.efer & (EFER_NXE | EFER_LMA)]
 }
 
 impl Shadow {
@@ -181,7 +192,7 @@ impl Shadow {
             uses: 0,
             made_under: meaning(paging),
             upper_is_filled: false,
-            upper_has_parts: false,
+            upper_parts: 0,
             upper_is_private: false,
             lower_is_global: false,
         }
@@ -215,16 +226,17 @@ impl Shadow {
     }
 
     /// The guest forgets one page (INVLPG).
-    pub fn invalidate(&mut self, address: u64, forget: &mut dyn FnMut(Forget)) {
-        if address >= UPPER_HALF {
+    pub fn invalidate(&mut self, paging: &Paging, address: u64, forget: &mut dyn FnMut(Forget)) {
+        let (address, is_upper) = place(paging, address);
+        if is_upper {
             if self.upper_is_filled {
-                forget(range(Cache::Upper, address, self.upper_has_parts));
+                forget(range(Cache::Upper, address, self.upper_parts));
             }
             return;
         }
         for (number, slot) in self.slots.iter().enumerate() {
             if slot.is_filled && (number == self.current || self.lower_is_global) {
-                forget(range(Cache::Lower(number), address, slot.has_parts));
+                forget(range(Cache::Lower(number), address, slot.parts));
             }
         }
     }
@@ -241,14 +253,14 @@ impl Shadow {
         if core::mem::take(&mut slot.is_filled) {
             forget(Forget::All(Cache::Lower(number)));
         }
-        slot.has_parts = false;
+        slot.parts = 0;
     }
 
     fn forget_upper(&mut self, forget: &mut dyn FnMut(Forget)) {
         if core::mem::take(&mut self.upper_is_filled) {
             forget(Forget::All(Cache::Upper));
         }
-        (self.upper_has_parts, self.upper_is_private) = (false, false);
+        (self.upper_parts, self.upper_is_private) = (0, false);
     }
 
     /// Goes to an identity, and forgets what is known of it unless that is kept.
@@ -266,23 +278,23 @@ impl Shadow {
     }
 
     /// The guest missed an address: finds the page, sets the bits of its tables that a processor
-    /// sets, and returns what is to be entered. The error is the fault that the guest takes.
+    /// sets, and returns what is to be entered: nothing if the guest changes its tables meanwhile,
+    /// and is to try again. The error is the fault that the guest takes.
     pub fn miss(
         &mut self, memory: &mut dyn GuestMemory, paging: &Paging, address: u64, access: Access,
     ) -> Result<Pages, WalkError> {
-        if paging.cr0 & CR0_PG != 0 && paging.efer & EFER_LMA == 0 {
-            // Entries of other modes are not marked here.
-            return Err(WalkError::NotCanonical);
-        }
+        let (address, is_upper) = place(paging, address);
         let (found, path) = walk_by(memory, paging, address, access)?;
-        let leaf = mark(memory, &path, access.write);
-        let cache = if address >= UPPER_HALF { Cache::Upper } else { Cache::Lower(self.current) };
+        let cache = if is_upper { Cache::Upper } else { Cache::Lower(self.current) };
+        let Some(leaf) = mark(memory, &path, access.write) else {
+            return Ok(Pages { pages: [Page::default(); MAX_PAGES], count: 0, cache });
+        };
         let page = self.page(paging, address, &found, leaf, access);
         let mut pages = Pages { pages: [page; MAX_PAGES], count: 1, cache };
         if !page.is_large {
             self.around(memory, paging, &path, &page, &mut pages);
         }
-        self.note(cache, paging, &path, page.is_large);
+        self.note(cache, paging, &path, if page.is_large { found.page_size.max(LARGE) } else { 0 });
         Ok(pages)
     }
 
@@ -299,7 +311,8 @@ impl Shadow {
             write: write || is_forced,
             user: found.rights.user && !is_forced,
             execute: found.rights.fetch || paging.efer & EFER_NXE == 0,
-            is_large: found.page_size == LARGE,
+            // Without paging all pages are neighbours.
+            is_large: found.page_size >= LARGE || paging.cr0 & CR0_PG == 0,
         }
     }
 
@@ -308,25 +321,26 @@ impl Shadow {
     fn around(&self, memory: &dyn GuestMemory, paging: &Paging, path: &Path, page: &Page, pages: &mut Pages) {
         const ROW: u64 = MAX_PAGES as u64;
         let steps = path.steps();
-        let Some((last, above)) = steps.split_last().filter(|(_, above)| above.len() == 3) else { return };
-        let all = above.iter().fold(u64::MAX, |all, step| all & step.entry);
+        let size = path.entry_size as u64;
+        let Some((last, above)) = steps.split_last() else { return };
+        let all = above.iter().skip(path.pointers).fold(u64::MAX, |all, step| all & step.entry);
         let kept = above.iter().any(|step| step.entry & NO_EXECUTE != 0);
         let has_no_execute = paging.efer & EFER_NXE != 0;
-        let first = last.at & !(8 * ROW - 1);
+        let first = last.at & !(size * ROW - 1);
         for number in 0..ROW {
-            let at = first + 8 * number;
+            let at = first + size * number;
             let mut bytes = [0; 8];
-            if at == last.at || memory.read(at, &mut bytes).is_err() {
+            if at == last.at || memory.read(at, &mut bytes[..path.entry_size]).is_err() {
                 continue;
             }
             let entry = u64::from_le_bytes(bytes);
             // Of another kind than the one that was missed, they are missed themselves.
-            let kind = PRESENT | ACCESSED | GLOBAL | RESERVED | if has_no_execute { 0 } else { NO_EXECUTE };
+            let kind = PRESENT | ACCESSED | GLOBAL | path.reserved;
             if entry & kind != PRESENT | ACCESSED | last.entry & GLOBAL {
                 continue;
             }
             pages.push(Page {
-                address: page.address.wrapping_add((at.wrapping_sub(last.at) as i64 / 8 * PAGE as i64) as u64),
+                address: page.address.wrapping_add((at.wrapping_sub(last.at) as i64 / size as i64 * PAGE as i64) as u64),
                 physical: entry & ADDRESS,
                 write: all & entry & WRITABLE != 0 && entry & DIRTY != 0,
                 user: all & entry & USER != 0,
@@ -337,18 +351,18 @@ impl Shadow {
     }
 
     /// Notes what forgetting has to know of a page that is entered.
-    fn note(&mut self, cache: Cache, paging: &Paging, path: &Path, is_large: bool) {
+    fn note(&mut self, cache: Cache, paging: &Paging, path: &Path, parts: u64) {
         let leaf = path.steps().last().map_or(0, |step| step.entry);
         let is_global = leaf & GLOBAL != 0 && paging.cr4 & CR4_PGE != 0;
         match cache {
             Cache::Upper => {
                 self.upper_is_filled = true;
-                self.upper_has_parts |= is_large;
+                self.upper_parts = self.upper_parts.max(parts);
                 self.upper_is_private |= !is_global;
             }
             Cache::Lower(number) => {
                 self.slots[number].is_filled = true;
-                self.slots[number].has_parts |= is_large;
+                self.slots[number].parts = self.slots[number].parts.max(parts);
                 self.lower_is_global |= is_global;
             }
         }

@@ -7,6 +7,8 @@ use nacre_machine_memory::VecMemory;
 use std::collections::BTreeMap;
 
 const LONG: Paging = Paging { cr0: 1 << 31 | CR0_WP | 1, cr3: 0x1000, cr4: 0x20 | CR4_PGE, efer: 0x500 | EFER_NXE };
+const THREE: Paging = Paging { cr0: LONG.cr0, cr3: 0x1000, cr4: 0x20 | CR4_PGE, efer: EFER_NXE };
+const TWO: Paging = Paging { cr0: LONG.cr0, cr3: 0x1000, cr4: 0x10 | CR4_PGE, efer: 0 };
 const READ: Access = Access { write: false, user: false, fetch: false };
 const WRITE: Access = Access { write: true, ..READ };
 const UPPER: u64 = UPPER_HALF;
@@ -46,7 +48,15 @@ fn number_of(cache: Cache) -> usize {
 
 impl Guest {
     fn new(size: usize) -> Guest {
-        Guest { memory: VecMemory::new(size), paging: LONG, shadow: Shadow::new(&LONG), caches: BTreeMap::new() }
+        Guest::with_paging(size, LONG)
+    }
+
+    fn with_paging(size: usize, paging: Paging) -> Guest {
+        Guest { memory: VecMemory::new(size), paging, shadow: Shadow::new(&paging), caches: BTreeMap::new() }
+    }
+
+    fn put_narrow(&mut self, at: u64, entry: u32) {
+        self.memory.write(at, &entry.to_le_bytes()).unwrap();
     }
 
     fn put(&mut self, at: u64, entry: u64) {
@@ -80,12 +90,13 @@ impl Guest {
     }
 
     fn invalidate(&mut self, address: u64) {
-        self.with(|shadow, _, forget| shadow.invalidate(address, forget));
+        self.with(|shadow, paging, forget| shadow.invalidate(paging, address, forget));
     }
 
     /// Returns what a processor finds in its caches.
     fn cached(&self, address: u64) -> Option<Page> {
-        let cache = if address >= UPPER { Cache::Upper } else { Cache::Lower(self.shadow.current()) };
+        let (address, is_upper) = place(&self.paging, address);
+        let cache = if is_upper { Cache::Upper } else { Cache::Lower(self.shadow.current()) };
         let (number, at) = (number_of(cache), in_half(address) & !(PAGE - 1));
         let large = self.caches.iter().find(|((cache, start), page)| *cache == number && page.is_large && start & !(LARGE - 1) == at & !(LARGE - 1));
         self.caches.get(&(number, at)).or(large.map(|(_, page)| page)).copied()
@@ -281,6 +292,133 @@ fn a_guest_sees_what_its_tables_say() {
         for _ in 0..600 {
             step(&mut guest, &mut random);
             // As after each exit for a register.
+            guest.with(|shadow, paging, forget| shadow.look(paging, forget));
+        }
+    }
+}
+
+#[test]
+fn without_paging_addresses_are_physical_and_have_32_bits() {
+    let none = Paging { cr0: 1, cr3: 0x1234, cr4: 0, efer: 0 };
+    let mut guest = Guest::with_paging(0x1000, none);
+    for (address, upper) in [(0x5123, false), (0xc000_0123, true), (1 << 32 | 0x5123, false)] {
+        let pages = guest.shadow.miss(&mut guest.memory, &none, address, WRITE).unwrap();
+        let [page] = *pages.list() else { panic!("{pages:?}") };
+        let at = address & 0xffff_f000;
+        assert_eq!((page.address, page.physical, page.write && page.user && page.execute && page.is_large), (at, at, true));
+        assert_eq!(pages.cache == Cache::Upper, upper);
+    }
+    // Paging on: what was known holds no more.
+    guest.paging.cr0 |= CR0_PG;
+    assert_eq!(guest.access(0x5123, READ), Err(WalkError::PageFault(0)));
+}
+
+#[test]
+fn entries_of_four_bytes_are_marked_alone() {
+    let mut guest = Guest::with_paging(0x10000, TWO);
+    for (at, entry) in [(0x1000, 0x2007), (0x1004, 0x40_0083), (0x2014, 0x9003), (0x2018, 0xa027), (0x201c, 0xb003)] {
+        guest.put_narrow(at, entry);
+    }
+    let pages = guest.shadow.miss(&mut guest.memory, &TWO, 0x5123, WRITE).unwrap();
+    let seen: Vec<_> = pages.list().iter().map(|page| (page.address, page.physical, page.write, page.user)).collect();
+    assert_eq!(seen, [(0x5000, 0x9000, true, false), (0x6000, 0xa000, false, true)]);
+    assert_eq!((guest.get(0x1000), guest.get(0x2010), guest.get(0x2018)), (0x40_0083_0000_2027, 0x9063 << 32, 0xb003_0000_a027));
+    // One address of 4 MiB forgets all of them.
+    assert_eq!(guest.access(0x7f_e123, READ), Ok(0x7f_e123));
+    assert_eq!(guest.access(0x40_0123, READ), Ok(0x40_0123));
+    guest.invalidate(0x7f_e000);
+    assert_eq!((guest.cached(0x7f_e123), guest.cached(0x40_0123)), (None, None));
+}
+
+#[test]
+fn pointers_of_three_levels_are_not_marked() {
+    let mut guest = Guest::with_paging(0x10000, THREE);
+    for (at, entry) in [(0x1000, 0x2001), (0x2000, 0x3007), (0x3028, 0x9003 | NO_EXECUTE), (0x3030, 0xa027)] {
+        guest.put(at, entry);
+    }
+    assert_eq!(guest.access(0x5123, WRITE), Ok(0x9123));
+    assert_eq!([guest.get(0x1000), guest.get(0x2000), guest.get(0x3028)], [0x2001, 0x3027, 0x9063 | NO_EXECUTE]);
+    assert_eq!(guest.cached(0x6000).map(|page| (page.physical, page.write, page.user)), Some((0xa000, false, true)));
+    assert_eq!(guest.access(0x5123, Access { fetch: true, ..READ }), Err(WalkError::PageFault(0x11)));
+}
+
+/// Memory whose entries somebody else changes while they are read.
+struct Changing(VecMemory);
+
+impl GuestMemory for Changing {
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), nacre_machine_memory::OutOfRange> {
+        self.0.read(at, into)
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), nacre_machine_memory::OutOfRange> {
+        self.0.write(at, bytes)
+    }
+
+    fn replace(&mut self, _: u64, _: usize, _: u64, _: u64) -> Result<bool, nacre_machine_memory::OutOfRange> {
+        Ok(false)
+    }
+}
+
+#[test]
+fn an_entry_that_another_processor_changes_is_left_alone() {
+    let mut guest = Guest::new(0x10000);
+    guest.small_tables();
+    guest.put(0x4028, 0x9003);
+    let mut memory = Changing(guest.memory.clone());
+    let pages = guest.shadow.miss(&mut memory, &LONG, 0x5000, READ).unwrap();
+    assert!(pages.list().is_empty() && memory.0.0 == guest.memory.0);
+}
+
+/// One step of a guest with 32-bit addresses, whose tables are at 0x1000 to 0x6000, two of each of
+/// at most three levels.
+fn narrow_step(guest: &mut Guest, random: &mut Random, levels: u64) {
+    let addresses = [0, 0x1000, 0x7000, 0x20_3000, 0x40_0000, 0x7f_f000, 1 << 30, UPPER_PART, UPPER_PART + 0x3000, 0xffff_f000];
+    match random.below(8) {
+        0 => {
+            let table = 0x1000 * (1 + random.below(2 * levels));
+            let level = (table >> 12).div_ceil(2);
+            let is_pointer = levels == 3 && level == 1;
+            let upper = if levels == 3 { 3 } else { 768 };
+            let index = if level == 1 { random.one_of(&[0, 1, upper]) } else { random.one_of(&[0, 1, 2, 7, 511]) };
+            let next = if level < levels { 0x1000 * (2 * level + 1 + random.below(2)) } else { random.below(16) << 12 };
+            let is_large = level + 1 == levels && random.below(3) == 0;
+            let place = if is_large { 0x80 | random.below(8) << if levels == 3 { 21 } else { 22 } } else { next };
+            let flags = if is_pointer { 0 } else { random.bits(0x167 | if levels == 3 { NO_EXECUTE } else { 0 }) };
+            let entry = place | flags | u64::from(random.below(8) != 0);
+            let tables = if level == 1 && index == upper { [0x1000, 0x2000] } else { [table; 2] };
+            for table in tables {
+                if levels == 3 { guest.put(table + 8 * index, entry) } else { guest.put_narrow(table + 4 * index, entry as u32) }
+            }
+            guest.with(|shadow, _, forget| shadow.forget_all(forget));
+        }
+        1 => guest.load_root(0x1000 + 0x1000 * random.below(2)),
+        2 => guest.invalidate(random.one_of(&addresses)),
+        3 if random.below(4) == 0 => guest.paging.cr0 ^= random.one_of(&[CR0_WP, CR0_PG]),
+        _ => {
+            let access = Access { write: random.below(2) == 0, user: random.below(2) == 0, fetch: random.below(8) == 0 };
+            let access = Access { write: access.write && !access.fetch, ..access };
+            let address = random.one_of(&addresses) + random.below(0x1000);
+            let found = guest.access(address, access);
+            assert_eq!(found, walk(&guest.memory, &guest.paging, address, access).map(|translation| translation.address), "{address:#x}, {access:?}");
+        }
+    }
+}
+
+#[test]
+fn a_guest_with_32_bit_addresses_sees_what_its_tables_say() {
+    for seed in 0..300 {
+        let mut random = Random(seed);
+        let (levels, paging) = random.one_of(&[(2, TWO), (3, THREE)]);
+        let mut guest = Guest::with_paging(0x20000, paging);
+        for at in [0x1000, 0x2000] {
+            if levels == 3 { guest.put(at, 0x3001) } else { guest.put_narrow(at, 0x3007) }
+        }
+        for _ in 0..600 {
+            narrow_step(&mut guest, &mut random, levels);
             guest.with(|shadow, paging, forget| shadow.look(paging, forget));
         }
     }

@@ -43,6 +43,13 @@ pub struct Paging {
     pub efer: u64,
 }
 
+impl Paging {
+    /// Returns true for addresses of 64 bits.
+    pub(crate) fn is_long(&self) -> bool {
+        self.efer & EFER_LMA != 0
+    }
+}
+
 /// Kind of an access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
@@ -88,6 +95,12 @@ pub(crate) struct Step {
 pub(crate) struct Path {
     steps: [Step; 4],
     count: usize,
+    /// Bytes of an entry.
+    pub entry_size: usize,
+    /// Number of the first entries that have neither rights nor an accessed bit.
+    pub pointers: usize,
+    /// Bits of the entry of a small page that must be 0.
+    pub reserved: u64,
 }
 
 impl Path {
@@ -128,7 +141,7 @@ pub fn walk(
 pub(crate) fn walk_by(
     memory: &dyn GuestMemory, paging: &Paging, address: u64, access: Access,
 ) -> Result<(Translation, Path), WalkError> {
-    let is_long = paging.efer & EFER_LMA != 0;
+    let is_long = paging.is_long();
     let address = if is_long { address } else { address & u64::from(u32::MAX) };
     if paging.cr0 & CR0_PG == 0 {
         let rights = Access { write: true, user: true, fetch: true };
@@ -143,7 +156,7 @@ pub(crate) fn walk_by(
         (false, false) => TWO,
     };
     let walk = Walk { memory, paging, form, access };
-    let mut path = Path::default();
+    let mut path = Path { entry_size: form.entry_size, pointers: usize::from(form.levels == 3), reserved: walk.reserved(0, false), ..Path::default() };
     let translation = walk.descend(address, &mut path)?;
     walk.check(&translation)?;
     Ok((translation, path))

@@ -67,6 +67,7 @@ pub fn paging(frame: &Frame) -> Paging {
     Paging { cr0: frame.get(word::CR0), cr3: frame.get(word::CR3), cr4: frame.get(word::CR4), efer: frame.get(word::EFER) }
 }
 
+/// Width of the code that a processor runs.
 fn mode(frame: &Frame) -> Mode {
     match frame.get(CODE) {
         code if code & LONG != 0 => Mode::Long,
@@ -81,7 +82,8 @@ pub fn linear(frame: &Frame) -> u64 {
     base.wrapping_add(frame.get(word::RIP))
 }
 
-fn state(frame: &Frame) -> State {
+/// Registers of a processor, for what is carried out here.
+pub fn state(frame: &Frame) -> State {
     State {
         registers: core::array::from_fn(|number| frame.get(word::REGISTERS + number)),
         rip: frame.get(word::RIP),

@@ -292,6 +292,11 @@ impl Board {
     pub fn end(&self, end: End) {
         self.end.lock().get_or_insert(end);
         self.is_over.store(true, Ordering::SeqCst);
+        self.call();
+    }
+
+    /// Makes all processors look.
+    pub fn call(&self) {
         self.seats.iter().for_each(Seat::call);
     }
 

@@ -68,9 +68,9 @@ impl Guest {
         Frame::begin(self.frames.get(processor)?.place.window(), self.space.0)
     }
 
-    /// Region of its memory, for views of it.
-    pub fn region(&self) -> Region {
-        self.memory.region()
+    /// Returns what tables for its addresses are made of.
+    pub fn ground(&self) -> Ground {
+        Ground { space: self.space, region: self.memory.region(), memory: self.memory() }
     }
 
     /// Segment of its memory.
@@ -84,6 +84,17 @@ impl Guest {
     }
 }
 
+/// Parts of a guest that tables for its addresses are made of.
+#[derive(Clone, Copy)]
+pub struct Ground {
+    /// Space whose addresses are the guest's physical ones.
+    pub space: Space,
+    /// Region of the guest's memory, for views of it.
+    pub region: Region,
+    /// The guest's memory.
+    pub memory: Memory,
+}
+
 /// The guest's memory by its own addresses.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory(Window);
@@ -94,10 +105,21 @@ impl GuestMemory for Memory {
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> Result<(), OutOfRange> {
+        // Others may write the entry of a table meanwhile: it is read in one access.
+        if let width @ (4 | 8) = into.len()
+            && let Some(value) = self.0.load(at, width as u64)
+        {
+            into.copy_from_slice(&value.to_le_bytes()[..width]);
+            return Ok(());
+        }
         self.0.read(at, into).ok_or(OutOfRange)
     }
 
     fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), OutOfRange> {
         self.0.write(at, bytes).ok_or(OutOfRange)
+    }
+
+    fn replace(&mut self, at: u64, width: usize, old: u64, new: u64) -> Result<bool, OutOfRange> {
+        self.0.replace(at, width as u64, old, new).ok_or(OutOfRange)
     }
 }

@@ -12,6 +12,7 @@ mod board;
 mod buttons;
 mod cards;
 mod console;
+mod control;
 mod debugged;
 mod debugger;
 mod disk;
@@ -23,6 +24,7 @@ mod manifest;
 mod model;
 mod network;
 mod options;
+mod paging;
 mod processor;
 mod records;
 mod reset;
@@ -32,6 +34,7 @@ mod shadow;
 mod signals;
 mod sockets;
 mod system;
+mod translation;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -70,6 +73,7 @@ fn facts() -> Facts {
     let figures = figures([
         ("processors", read(&PROCESSORS)),
         ("exits", BOARD.exits()),
+        ("paging_changes", read(&translation::CHANGES)),
         ("connections", read(&network::CONNECTIONS)),
         ("frames_in", read(&network::FRAMES_IN)),
         ("frames_out", read(&network::FRAMES_OUT)),

@@ -20,7 +20,7 @@ pub const MANIFEST: Manifest = Manifest {
         Choice::new("--hpet", Value::None, "high-precision event timers, for a guest that has no better clock: --append clocksource=hpet"),
         Choice::new("--share", Value::Text("DIR"), "a directory for the guest: mount -t 9p -o trans=virtio share0 /mnt; the next one is share1"),
         Choice::new("--root", Value::Text("DIR"), "a directory that is the guest's root file system"),
-        Choice::new("--paging", Value::Text("HOW"), "nested (by the processor) or shadow (by the monitor; not finished)"),
+        Choice::new("--paging", Value::Text("HOW"), "translator of the guest's addresses: nested (the processor), shadow (the monitor), or turns (both, for tests)"),
         Choice::new("--gdb", Value::None, "let gdb attach to the guest, which waits for it before its first instruction: ./nacre run --gdb PORT machine --gdb"),
         Choice::new("--stats", Value::None, "say at the end what the guest was left for, and how often"),
     ],

@@ -1,6 +1,7 @@
 //! The command line: `machine [OPTIONS] [--] [PROGRAM [ARGUMENTS]]`.
 
 use crate::manifest::MANIFEST;
+use crate::paging::Paging;
 use alloc::vec::Vec;
 use nacre_machine_devices::MAX_PROCESSORS;
 use nacre_manifest::without_read_only;
@@ -63,8 +64,8 @@ pub struct Options<'a> {
     pub shares: Vec<&'a [u8]>,
     /// Number of the directory that is the guest's root file system.
     pub root: Option<usize>,
-    /// The guest runs on tables that this monitor fills.
-    pub is_shadow: bool,
+    /// Translator of the guest's addresses.
+    pub paging: Paging,
     /// A gdb debugs the guest.
     pub is_debugged: bool,
     /// Exits are counted and told.
@@ -86,11 +87,12 @@ fn processors(value: &[u8]) -> Option<usize> {
     (1..=MAX_PROCESSORS).contains(&number).then_some(number)
 }
 
-/// Returns true for shadow paging.
-fn paging(value: &[u8]) -> Option<bool> {
+/// A translator by its name.
+fn paging(value: &[u8]) -> Option<Paging> {
     match value {
-        b"nested" => Some(false),
-        b"shadow" => Some(true),
+        b"nested" => Some(Paging::Nested),
+        b"shadow" => Some(Paging::Shadow),
+        b"turns" => Some(Paging::Turns),
         _ => None,
     }
 }
@@ -98,7 +100,7 @@ fn paging(value: &[u8]) -> Option<bool> {
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut options =
-        Options { kernel: KERNEL, initrds: Vec::new(), append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), has_balloon: false, has_network: false, has_hpet: false, shares: Vec::new(), root: None, is_shadow: false, is_debugged: false, tells: false, command: &[] };
+        Options { kernel: KERNEL, initrds: Vec::new(), append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), has_balloon: false, has_network: false, has_hpet: false, shares: Vec::new(), root: None, paging: Paging::Nested, is_debugged: false, tells: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         match name {
             b"--kernel" => options.kernel = value,
@@ -116,7 +118,7 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
                 options.root = Some(options.shares.len());
                 options.shares.push(value);
             }
-            b"--paging" => options.is_shadow = paging(value).ok_or(Stop::Value(name))?,
+            b"--paging" => options.paging = paging(value).ok_or(Stop::Value(name))?,
             b"--gdb" => options.is_debugged = true,
             _ => options.tells = true,
         }

@@ -7,7 +7,8 @@ use crate::debugger;
 use crate::guest::Memory;
 use crate::model;
 use crate::reset;
-use crate::shadow::{Exit, Shadow};
+use crate::shadow::Exit;
+use crate::translation::Translation;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -37,8 +38,7 @@ pub struct Processor {
     clock: Clock,
     memory: Memory,
     registers: model::Registers,
-    /// Tables for its addresses, if the processor itself does not translate them.
-    shadow: Option<Shadow>,
+    translation: Translation,
     /// An external interrupt that the guest was given and has not taken, or 0.
     held: Cell<u64>,
     /// The guest's last access may have left requests of a device, which this thread then serves.
@@ -66,10 +66,10 @@ enum Next {
 
 impl Processor {
     /// A processor before its first instruction.
-    pub fn new(number: usize, frame: Frame, memory: Memory, clock: Clock, shadow: Option<Shadow>) -> Processor {
+    pub fn new(number: usize, frame: Frame, memory: Memory, clock: Clock, translation: Translation) -> Processor {
         frame.set(word::TIME_READS, u64::from(clock.is_asked()));
-        let registers = model::Registers::new(number, memory, clock, shadow.is_some());
-        Processor { number, frame, clock, memory, registers, shadow, held: Cell::new(0), serves: Cell::new(false), counts: BTreeMap::new() }
+        let registers = model::Registers::new(number, memory, clock, translation.has_identities());
+        Processor { number, frame, clock, memory, registers, translation, held: Cell::new(0), serves: Cell::new(false), counts: BTreeMap::new() }
     }
 
     /// Returns the number of the processor.
@@ -123,9 +123,7 @@ impl Processor {
     /// Enters the guest, until it is left.
     fn enter(&mut self) -> Step {
         let frame = self.frame;
-        if let Some(shadow) = &mut self.shadow {
-            shadow.look(&frame)?;
-        }
+        self.translation.look(&frame)?;
         BOARD.seat(self.number).inside(|| frame.enter()).map_err(|status| format!("the guest cannot be entered: {status:?}"))
     }
 
@@ -294,14 +292,12 @@ impl Processor {
         if let Some(event) = exits::again(self.get(word::INTERRUPTED)) {
             self.set(word::INJECT, event);
         }
-        if let Some(shadow) = &mut self.shadow {
-            match shadow.exit(exit, &self.frame, &self.registers)? {
-                Exit::Done => return Ok(()),
-                Exit::Pass(bytes) => return self.pass(bytes),
-                Exit::Raise(vector) => return self.raise(vector),
-                Exit::Memory => return self.left(),
-                Exit::Other => {}
-            }
+        match self.translation.exit(exit, &self.frame, &self.registers)? {
+            Exit::Done => return Ok(()),
+            Exit::Pass(bytes) => return self.pass(bytes),
+            Exit::Raise(vector) => return self.raise(vector),
+            Exit::Memory => return self.left(),
+            Exit::Other => {}
         }
         match exit {
             exits::WINDOW => Ok(()),
@@ -316,7 +312,6 @@ impl Processor {
                 self.set(word::RAX, -1000i64 as u64);
                 self.pass_instruction()
             }
-            exits::CR0_WRITE => self.control(),
             exits::PRIORITY_WRITE => self.priority(),
             exits::INVALIDATE | exits::WRITE_BACK => self.pass_instruction(),
             exits::BREAK => {
@@ -387,36 +382,6 @@ impl Processor {
         self.set(word::RAX, ticks & 0xffff_ffff);
         self.set(RDX, ticks >> 32);
         self.pass_instruction()
-    }
-
-    /// The guest changes its mode.
-    fn control(&mut self) -> Step {
-        const TASK_SWITCHED: u64 = 8;
-        const TYPE: u64 = 0x10;
-        const STATUS: u64 = 0xf;
-        const PROTECTED: u64 = 1;
-        const PAGING: u64 = 1 << 31;
-        const ADDRESS_EXTENSION: u64 = 1 << 5;
-        const LONG_ENABLED: u64 = 1 << 8;
-        let found = self.registers.instruction(&self.frame);
-        let (value, length) = match found {
-            Some(Instruction { kind: Kind::MoveControl(operands), length }) => (self.get(word::REGISTERS + usize::from(operands.general)), length),
-            Some(Instruction { kind: Kind::LoadStatus(general), length }) => {
-                let (old, new) = (self.get(word::CR0), self.get(word::REGISTERS + usize::from(general)));
-                (old & !STATUS | (old & PROTECTED) | (new & STATUS), length)
-            }
-            Some(Instruction { kind: Kind::ClearTaskSwitched, length }) => (self.get(word::CR0) & !TASK_SWITCHED, length),
-            _ => return self.raise(exits::UNDEFINED),
-        };
-        let is_long = value & PAGING != 0 && self.get(word::EFER) & LONG_ENABLED != 0;
-        const WRITES: u64 = 3 << 29;
-        const NO_WRITES: u64 = 1 << 29;
-        let lacks = |bits: u64, register: u64| register & bits != bits;
-        if value >> 32 != 0 || value & WRITES == NO_WRITES || value & PAGING != 0 && lacks(PROTECTED, value) || is_long && lacks(ADDRESS_EXTENSION, self.get(word::CR4)) {
-            return self.raise(exits::PROTECTION);
-        }
-        self.set(word::CR0, value | TYPE);
-        self.pass(u64::from(length))
     }
 
     /// Debug registers are all zero: the kernel keeps those of the processor.

@@ -1,9 +1,9 @@
 //! Shadow paging: the guest runs on tables that this monitor fills, by views of the guest's memory.
 //! Which pages they show, and what is to be forgotten when, is decided in `nacre_machine_x86`.
 
-use crate::access::paging;
+use crate::access::{paging, state};
 use crate::exits;
-use crate::guest::{Guest, Memory};
+use crate::guest::{Ground, Memory};
 use crate::model::Registers;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -12,7 +12,7 @@ use nacre_abi::frame::{event, kind, word};
 use nacre_abi::rights::{VIEW_LARGE, VIEW_PRIVILEGED};
 use nacre_abi::{Code, PAGE_SIZE, Rights, Status, USER_END};
 use nacre_machine_load::GuestMemory;
-use nacre_machine_x86::{Access, Cache, Forget, IDENTITIES, Instruction, Kind, Move, Page, Pages, WalkError, decode, decode_invalidate};
+use nacre_machine_x86::{Access, Cache, Forget, IDENTITIES, Page, Pages, WalkError, decode_invalidate};
 use nacre_nest::Services;
 use nacre_nest::services::Segment as Objects;
 use nacre_nest::supply::{ResourceSource, Segment as _};
@@ -26,15 +26,6 @@ const SPACE_SIZE: u64 = 256;
 const LARGE_PAGE: u64 = 2 << 20;
 /// Pages around one of a large page that are entered at once, if the memory itself has none.
 const AROUND: u64 = 16;
-/// Bits of CR4 that the model announces, and process identities.
-const CR4_BITS: u64 = 0x7ff | CR4_IDENTITIES;
-const CR4_IDENTITIES: u64 = 1 << 17;
-const CR4_ADDRESS_EXTENSION: u64 = 1 << 5;
-const CR0_PAGING: u64 = 1 << 31;
-const LONG_ACTIVE: u64 = 1 << 10;
-/// Bits of CR3 that are no address and no identity.
-const CR3_RESERVED: u64 = !0xff_ffff_ffff;
-const KEEP: u64 = 1 << 63;
 
 /// Work that remains to be done for an exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +48,7 @@ struct Half {
     space: Space,
 }
 
-/// The tables that the guest runs on.
+/// The tables that a processor of a guest runs on.
 pub struct Shadow {
     state: nacre_machine_x86::Shadow,
     upper: Half,
@@ -68,8 +59,8 @@ pub struct Shadow {
 
 impl Shadow {
     /// Makes the tables, empty, for a guest whose registers stand in the frame.
-    pub fn begin(services: &mut Services, guest: &Guest, frame: &Frame) -> Result<Shadow, String> {
-        let upper_pool = UPPER_TABLES + guest.memory().size().div_ceil(LARGE_PAGE);
+    pub fn new(services: &mut Services, ground: &Ground, frame: &Frame) -> Result<Shadow, String> {
+        let upper_pool = UPPER_TABLES + ground.memory.size().div_ceil(LARGE_PAGE);
         let pages = 1 + upper_pool + IDENTITIES as u64 * LOWER_TABLES;
         let objects = services.segment(pages * PAGE_SIZE).map_err(|refusal| refusal.to_string())?;
         let base = objects.window().start();
@@ -78,22 +69,24 @@ impl Shadow {
             let space = Space::create(base + number * SPACE_SIZE, next, pool, Reference::NONE)?;
             next += pool * PAGE_SIZE;
             let all = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE).union(Rights::VIEW);
-            Ok(Half { view: OwnedMapping::new(space, 0, USER_END, guest.region(), 0, all)?, space })
+            Ok(Half { view: OwnedMapping::new(space, 0, USER_END, ground.region, 0, all)?, space })
         };
         let made: Result<_, Status> = (|| Ok((make(0, upper_pool)?, (1..=IDENTITIES as u64).map(|number| make(number, LOWER_TABLES)).collect::<Result<Vec<_>, _>>()?)))();
         let (upper, lower) = made.map_err(|status| format!("cannot make tables for the guest: {status:?}"))?;
-        frame.set(word::KIND, kind::SHADOW);
-        frame.set(word::UPPER_SPACE, upper.space.0);
         let state = nacre_machine_x86::Shadow::new(&paging(frame));
-        Ok(Shadow { state, upper, lower, memory: guest.memory(), _objects: objects })
+        Ok(Shadow { state, upper, lower, memory: ground.memory, _objects: objects })
+    }
+
+    /// Lets the guest run on the tables, which are empty then.
+    pub fn begin(&mut self, frame: &Frame) -> Result<(), String> {
+        frame.set(word::KIND, kind::SHADOW);
+        frame.set(word::UPPER_SPACE, self.upper.space.0);
+        self.forgetting(|state, forget| state.forget_all(forget))
     }
 
     /// Looks at the guest's registers before it is entered.
     pub fn look(&mut self, frame: &Frame) -> Result<(), String> {
         let now = paging(frame);
-        if now.cr0 & CR0_PAGING == 0 || now.efer & LONG_ACTIVE == 0 {
-            return Err("the guest leaves 64-bit mode, which shadow paging does not know".to_string());
-        }
         self.forgetting(|state, forget| state.look(&now, forget))?;
         if let Some(half) = self.lower.get(self.state.current()) {
             frame.set(word::SPACE, half.space.0);
@@ -114,8 +107,6 @@ impl Shadow {
         match exit {
             exits::PAGE_FAULT => self.page_fault(frame),
             exits::INVALIDATE_PAGE => self.invalidate(frame, registers),
-            exits::CR3_WRITE | exits::CR4_WRITE => self.control(frame, registers),
-            exit if exits::CONTROL_READS.contains(&exit) => self.control(frame, registers),
             _ => Ok(Exit::Other),
         }
     }
@@ -176,56 +167,23 @@ impl Shadow {
     }
 
     fn invalidate(&mut self, frame: &Frame, registers: &Registers) -> Result<Exit, String> {
-        const FS: usize = word::SEGMENTS + 2 * 4 + 1;
-        const GS: usize = word::SEGMENTS + 2 * 5 + 1;
-        let found = registers.code(frame).filter(|(_, is_long)| *is_long).and_then(|(code, _)| decode_invalidate(code.bytes()));
+        let (now, mode) = (paging(frame), state(frame));
+        let found = registers.code(frame).and_then(|(code, _)| decode_invalidate(code.bytes(), mode.mode));
         let Some((operand, length)) = found else { return Ok(Exit::Raise(exits::UNDEFINED)) };
-        let next = frame.get(word::RIP).wrapping_add(u64::from(length));
-        let address = operand.address(|number| frame.get(word::REGISTERS + usize::from(number)), next, [frame.get(FS), frame.get(GS)]);
-        self.forgetting(|state, forget| state.invalidate(address, forget))?;
+        let next = mode.rip.wrapping_add(u64::from(length));
+        let address = operand.linear(mode.mode, &mode.registers, next, &mode.bases);
+        self.forgetting(|state, forget| state.invalidate(&now, address, forget))?;
         Ok(Exit::Pass(u64::from(length)))
     }
 
-    /// The guest reads CR0, CR3 or CR4, or writes one of the last two.
-    fn control(&mut self, frame: &Frame, registers: &Registers) -> Result<Exit, String> {
-        let found = registers.code(frame).and_then(|(code, is_long)| decode(code.bytes(), is_long));
-        let Some(Instruction { kind: Kind::MoveControl(Move { special, general, is_write }), length }) = found else {
-            return Ok(Exit::Raise(exits::UNDEFINED));
-        };
-        let general = word::REGISTERS + usize::from(general);
-        let value = frame.get(general);
-        match (special, is_write) {
-            (0, false) => frame.set(general, frame.get(word::CR0)),
-            (3, false) => frame.set(general, frame.get(word::CR3)),
-            (4, false) => frame.set(general, frame.get(word::CR4)),
-            (3, true) if may_be_root(frame, value) => {
-                frame.set(word::CR3, value & !KEEP);
-                self.forgetting(|state, forget| state.load_root(value, &paging(frame), forget))?;
-            }
-            (4, true) if may_be_set(frame, value) => {
-                frame.set(word::CR4, value);
-                self.look(frame)?;
-            }
-            _ => return Ok(Exit::Raise(exits::PROTECTION)),
-        }
-        Ok(Exit::Pass(u64::from(length)))
+    /// The guest has loaded CR3 with this value.
+    pub fn load_root(&mut self, frame: &Frame, value: u64) -> Result<(), String> {
+        self.forgetting(|state, forget| state.load_root(value, &paging(frame), forget))
     }
 }
 
 fn code(status: Status) -> Option<Code> {
     status.code()
-}
-
-/// Returns true if the guest may load CR3 with this value.
-fn may_be_root(frame: &Frame, value: u64) -> bool {
-    let keep = if frame.get(word::CR4) & CR4_IDENTITIES != 0 { KEEP } else { 0 };
-    value & CR3_RESERVED & !keep == 0
-}
-
-/// Returns true if the guest may load CR4 with this value.
-fn may_be_set(frame: &Frame, value: u64) -> bool {
-    let begins = value & !frame.get(word::CR4) & CR4_IDENTITIES != 0;
-    value & !CR4_BITS == 0 && value & CR4_ADDRESS_EXTENSION != 0 && !(begins && frame.get(word::CR3) & 0xfff != 0)
 }
 
 fn forgotten(upper: &Half, lower: &[Half], forget: Forget) -> Result<(), Status> {

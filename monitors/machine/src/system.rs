@@ -7,9 +7,10 @@ use crate::debugger;
 use crate::files;
 use crate::guest::{Guest, Memory};
 use crate::options::{Initrd, Options};
+use crate::paging;
 use crate::processor::Processor;
 use crate::reset;
-use crate::shadow::Shadow;
+use crate::translation::Translation;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -105,9 +106,6 @@ pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'
 
 /// Makes the machine and loads its kernel.
 pub fn load(services: &mut Services, options: &Options<'_>) -> Result<System, String> {
-    if options.is_shadow && options.processors > 1 {
-        return Err("shadow paging serves one processor: leave out --cpus, or take --paging nested".to_string());
-    }
     let refused = |errno| format!("cannot take {} bytes of memory for the machine: {errno}", options.memory);
     let guest = Guest::new(services, options.memory, options.processors).map_err(refused)?;
     let mut memory = guest.memory();
@@ -119,8 +117,9 @@ pub fn load(services: &mut Services, options: &Options<'_>) -> Result<System, St
     let offset = clock.ticks().wrapping_neg();
     frames.iter().for_each(|frame| frame.set(word::TIME_OFFSET, offset));
     reset::begin(&frames[0], &start);
-    let mut shadow = if options.is_shadow { Some(Shadow::begin(services, &guest, &frames[0])?) } else { None };
-    let processors = frames.into_iter().enumerate().map(|(number, frame)| Processor::new(number, frame, memory, clock, shadow.take())).collect();
+    paging::want(options.paging);
+    let processor = |(number, frame)| Processor::new(number, frame, memory, clock, Translation::new(guest.ground(), options.paging));
+    let processors = frames.into_iter().enumerate().map(processor).collect();
     Ok(System { guest, processors, clock })
 }
 

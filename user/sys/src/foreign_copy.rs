@@ -1,6 +1,7 @@
 //! Copies between memory that others may write at the same time.
 
 use core::arch::asm;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::{Span, SpanMut};
 
@@ -74,6 +75,20 @@ pub(crate) fn store_span(to: &mut SpanMut<'_>, value: u64) -> Option<()> {
         }
     }
     Some(())
+}
+
+/// Replaces the whole of a span of 4 or 8 bytes in one access, if it is `old`. Returns true if it
+/// was; `None` as for [`load_span`].
+pub(crate) fn replace_span(to: &mut SpanMut<'_>, old: u64, new: u64) -> Option<bool> {
+    const BOTH: (Ordering, Ordering) = (Ordering::AcqRel, Ordering::Acquire);
+    let (address, width) = aligned(to.address(), to.size())?;
+    match width {
+        // SAFETY: a `SpanMut` may be written, and this one is aligned.
+        4 => Some(unsafe { AtomicU32::from_ptr(address as *mut u32) }.compare_exchange(old as u32, new as u32, BOTH.0, BOTH.1).is_ok()),
+        // SAFETY: as above.
+        8 => Some(unsafe { AtomicU64::from_ptr(address as *mut u64) }.compare_exchange(old, new, BOTH.0, BOTH.1).is_ok()),
+        _ => None,
+    }
 }
 
 fn aligned(address: u64, size: usize) -> Option<(u64, u64)> {

@@ -110,6 +110,12 @@ impl Window {
         foreign_copy::store_span(&mut self.span_mut(offset, width)?, value)
     }
 
+    /// Replaces `width` bytes (4 or 8) in one access if they are `old`. Returns true if they were;
+    /// `None` as for [`Window::load`].
+    pub fn replace(self, offset: u64, width: u64, old: u64, new: u64) -> Option<bool> {
+        foreign_copy::replace_span(&mut self.span_mut(offset, width)?, old, new)
+    }
+
     /// Reads the word at `offset`.
     pub fn read_word(self, offset: u64) -> Option<u64> {
         let mut bytes = [0; 8];
@@ -160,6 +166,9 @@ mod tests {
         assert_eq!(window.read_word(16), Some(7));
         assert_eq!((window.store(8, 2, 0x1_2345), window.load(8, 4), window.load(9, 1)), (Some(()), Some(0x2345), Some(0x23)));
         assert_eq!((window.load(9, 2), window.load(8, 3), window.load(62, 4), window.store(4, 8, 0)), (None, None, None, None));
+        assert_eq!((window.replace(16, 4, 7, 9), window.replace(16, 8, 7, 8), window.replace(16, 8, 9, 8)), (Some(true), Some(false), Some(true)));
+        assert_eq!((window.replace(16, 2, 8, 9), window.replace(20, 8, 0, 9), window.replace(64, 4, 0, 9)), (None, None, None));
         assert_eq!(memory[7] >> 32, 0xffff_ffff);
+        assert_eq!(memory[2], 8);
     }
 }

@@ -15,7 +15,12 @@ use crate::scratch::{Folder, Scratch};
 use crate::session::capture::capture;
 use crate::session::terminal::Facts;
 
-const NAME: &str = "a multiboot kernel runs with and without pages of its own";
+/// Names of the cases, and the translator of addresses of each.
+const CASES: [(&str, &str); 3] = [
+    ("a multiboot kernel runs with and without pages of its own", "nested"),
+    ("a multiboot kernel runs on shadow paging", "shadow"),
+    ("a multiboot kernel's paging is switched while it runs", "turns"),
+];
 
 /// A file of the kernel, the words that the compiler needs for it, and how the kernel translates
 /// addresses.
@@ -47,10 +52,10 @@ const REFUSED: &[File] = &[file("one-screen", &["-DMULTIBOOT=1", "-DFLAGS=4"], f
 const HALTS: &str = "halts=$(machine --stats --memory 16M --kernel /one --initrd /module --append paging=none 2>&1 >/dev/null | sed -n 's/.*exit 0x78: //p'); test $halts -le 3; echo halts: $?\n";
 const REFUSAL: &str = "machine: the kernel's multiboot header requires a screen, which the machine lacks";
 
-/// Runs the case, if its name contains the filter.
+/// Runs the cases whose names contain the filter.
 pub fn run(products: &Products, filter: &str, tally: &mut TestCounts) -> Outcome<()> {
-    if NAME.contains(filter) {
-        tally.note(NAME, fault(products)?.as_deref());
+    for (name, translator) in CASES.iter().filter(|(name, _)| name.contains(filter)) {
+        tally.note(name, fault(products, translator)?.as_deref());
     }
     Ok(())
 }
@@ -82,7 +87,7 @@ fn expected(file: &File) -> String {
 }
 
 /// Returns the fault, if there was one.
-fn fault(products: &Products) -> Outcome<Option<String>> {
+fn fault(products: &Products, translator: &str) -> Outcome<Option<String>> {
     let folder = Folder::new("multiboot")?;
     let module = Scratch::write("module", &[b'a'; 5000])?;
     let other = Scratch::write("module", b"bbb")?;
@@ -91,7 +96,10 @@ fn fault(products: &Products) -> Outcome<Option<String>> {
         make(products, folder.path(), file)?;
         files.push(format!("{}:/{}", folder.path().join(file.name).display(), file.name));
     }
-    let line = |file: &File| format!("machine --memory 16M --kernel /{0} --initrd /module --initrd /other --initrd-words 'and words' --append 'paging={1} and words'; echo {0}: $?\n", file.name, file.paging);
+    let line = |file: &File| {
+        let words = format!("--initrd /module --initrd /other --initrd-words 'and words' --append 'paging={} and words'", file.paging);
+        format!("machine --memory 16M --paging {translator} --kernel /{0} {words}; echo {0}: $?\n", file.name)
+    };
     let refused = |file: &File| format!("machine --memory 16M --kernel /{} 2>&1; echo $?\n", file.name);
     let script: String = FILES.iter().map(line).chain(REFUSED.iter().map(refused)).chain([HALTS.to_string()]).collect();
     let command = ["process", "sh", "-c", &script].map(Into::into).to_vec();

@@ -42,7 +42,7 @@ impl<M: Machine> Kernel<M> {
             return wrong(Code::BadVersion, call.frame);
         }
         let is_shadow = match self.machine.read_word(frame_word(frame, word::KIND)) {
-            kind::NESTED => false,
+            kind::NESTED | kind::WATCHED => false,
             kind::SHADOW => true,
             _ => return wrong(Code::BadArgument, call.frame),
         };

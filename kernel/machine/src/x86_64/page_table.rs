@@ -52,7 +52,7 @@ const fn index(address: u64, shift: u32) -> usize {
 
 /// The table that `entry` leads to, if it leads to one.
 #[inline(always)]
-fn table_of(entry: u64) -> Option<Physical> {
+pub fn table_of(entry: u64) -> Option<Physical> {
     if entry as u8 == TABLE as u8 { Some(Physical(entry - TABLE)) } else { None }
 }
 

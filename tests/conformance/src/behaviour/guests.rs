@@ -233,7 +233,7 @@ pub fn refused() -> Result<(), String> {
     set(word::VERSION, FRAME_VERSION + 1);
     fails("another version", call(Call::ThreadEnter, &[FRAME]), Code::BadVersion)?;
     set(word::VERSION, FRAME_VERSION);
-    set(word::KIND, 2);
+    set(word::KIND, kind::WATCHED + 1);
     fails("a kind that is none", call(Call::ThreadEnter, &[FRAME]), Code::BadArgument)?;
     set(word::KIND, kind::SHADOW);
     fails("no upper space", call(Call::ThreadEnter, &[FRAME]), Code::BadAddress)?;
@@ -297,7 +297,7 @@ fn enter_anything() -> Result<(), String> {
             let value = if random.once_in(3) { random.next() } else { random.one_of(&ODD) };
             set(word::INTERRUPTED + random.below((word::COUNT - word::INTERRUPTED) as u64) as usize, value);
         }
-        set(word::KIND, kind::NESTED);
+        set(word::KIND, random.one_of(&[kind::NESTED, kind::WATCHED]));
         must(Call::ThreadEnter, &[FRAME])?;
         let event = get(word::EVENT);
         if !matches!(event, event::EXIT | event::MEMORY | event::PENDING) {

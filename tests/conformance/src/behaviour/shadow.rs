@@ -65,6 +65,15 @@ fn processor() {
     set(word::RIP, CODE);
 }
 
+/// The state of a processor in 32-bit mode that begins at [`CODE`].
+fn narrow_processor() {
+    processor();
+    set(word::CR0, 0x11);
+    set(word::CR4, 0x10);
+    set(word::EFER, 0x800);
+    set(word::SEGMENTS + 2, 0xc9b << 16 | 0xffff_ffff << 32);
+}
+
 /// Enters a page of the guest's memory into a view.
 fn enter_page(view: u64, address: u64, flags: u64, page: u64) -> Result<(), String> {
     write(LIST, address | flags);
@@ -128,6 +137,61 @@ pub fn control() -> Result<(), String> {
     equal("the end", enter()?, HALT_EXIT)?;
     equal("its root", get(word::CR3), 0x1234_5000)?;
     equal("its other registers", [get(word::CR0), get(word::CR4), get(word::EFER)], [0x8000_0031, 0x2_00a0, 0xd01])
+}
+
+pub fn narrow() -> Result<(), String> {
+    const HIGH: u64 = 0xc000_1000;
+    if !is_there()? {
+        return Ok(());
+    }
+    // mov eax, [ebx]; mov [ebx], ecx; hlt
+    guest(&[0x8b, 0x03, 0x89, 0x0b, 0xf4])?;
+    narrow_processor();
+    set(word::REGISTERS + 3, HIGH + 8);
+    set(word::REGISTERS + 1, 0xabcd);
+    write(EXPORTED + PAGE_SIZE + 8, 0x1122);
+    faults("no code", CODE, 0x10)?;
+    enter_page(LOWER_VIEW, CODE, READ, 0)?;
+    faults("code that is none", CODE, 0x11)?;
+    enter_page(LOWER_VIEW, CODE, EXECUTE | VIEW_PRIVILEGED, 0)?;
+    enter_page(LOWER_VIEW, HIGH, WRITE, 1)?;
+    faults("data in the other space", HIGH + 8, 0)?;
+    enter_page(UPPER_VIEW, HIGH, READ, 1)?;
+    // Whether it believes in paging or not.
+    set(word::CR0, 0x8000_0011);
+    faults("a write", HIGH + 8, 3)?;
+    equal("what it reads", get(word::RAX), 0x1122)?;
+    enter_page(UPPER_VIEW, HIGH, WRITE, 1)?;
+    equal("the end", enter()?, HALT_EXIT)?;
+    equal("what it writes", read(EXPORTED + PAGE_SIZE + 8), 0xabcd)?;
+    equal("its registers", [get(word::CR0), get(word::CR3), get(word::CR4), get(word::EFER)], [0x8000_0011, 0x1234_5000, 0x10, 0x800])?;
+    // The same code in the next part of the lower space, and then where nothing is.
+    for (rip, exit) in [(CODE + (1 << 30), HALT_EXIT), (CODE + (2 << 30), PAGE_FAULT)] {
+        enter_page(LOWER_VIEW, CODE + (1 << 30), EXECUTE, 0)?;
+        set(word::RIP, rip);
+        equal("elsewhere", enter()?, exit)?;
+    }
+    Ok(())
+}
+
+pub fn watched() -> Result<(), String> {
+    if !is_there()? {
+        return Ok(());
+    }
+    // mov eax, cr3; mov cr3, eax; mov eax, cr0; mov cr0, eax; mov eax, cr4; mov cr4, eax; clts; hlt
+    let code = [0x0f, 0x20, 0xd8, 0x0f, 0x22, 0xd8, 0x0f, 0x20, 0xc0, 0x0f, 0x22, 0xc0, 0x0f, 0x20, 0xe0, 0x0f, 0x22, 0xe0, 0x0f, 0x06, 0xf4];
+    guest(&code)?;
+    narrow_processor();
+    set(word::KIND, kind::WATCHED);
+    set(word::CR4, 0x2_0000);
+    enter_page(LOWER_VIEW, CODE, EXECUTE, 0)?;
+    let all = [(3, 3), (0x13, 3), (0, 3), (0x10, 3), (4, 3), (0x14, 3), (0x10, 2)];
+    for (exit, length) in if is_intel() { all[..2].to_vec() } else { all.to_vec() } {
+        equal("the exit", enter()?, exit)?;
+        set(word::RIP, get(word::RIP) + length);
+    }
+    equal("the end", enter()?, HALT_EXIT)?;
+    equal("its registers", [get(word::CR0), get(word::CR3), get(word::CR4)], [0x11, 0x1234_5000, 0x2_0000])
 }
 
 pub fn privileged() -> Result<(), String> {

@@ -1,8 +1,8 @@
 //! Words of a frame, and what becomes of it whichever processor the guest ran on.
 
 use super::super::machine::X86;
-use nacre_abi::frame::{EXIT_INVALID, event, word};
-use nacre_core::machine::{Machine, Physical};
+use nacre_abi::frame::{EXIT_INVALID, event, kind, word};
+use nacre_core::machine::{GuestEntry, Machine, Physical};
 
 /// Bits of CR4 that a guest may set: VME to OSXMMEXCPT, UMIP, FSGSBASE, PCIDE, OSXSAVE, SMEP, SMAP.
 /// Not LA57.
@@ -30,6 +30,12 @@ pub fn read(frame: Physical, number: usize) -> u64 {
 /// Writes a word of the frame.
 pub fn write(frame: Physical, number: usize, value: u64) {
     X86.write_word(frame.add(8 * number as u64), value);
+}
+
+/// Returns true if the control registers in the frame are what the guest believes, and the
+/// processor's are others.
+pub fn keeps_control(entry: &GuestEntry) -> bool {
+    entry.upper.is_some() || read(entry.frame, word::KIND) == kind::WATCHED
 }
 
 /// Returns true if the processor takes the event that a frame asks to be delivered.

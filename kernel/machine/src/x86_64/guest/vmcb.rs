@@ -2,7 +2,7 @@
 //! Offsets are in words of 64 bits. Manual: appendix B.
 
 use super::super::direct_map::thread_words;
-use super::frame::{CR4_BITS, RFLAGS_BITS, is_deliverable, read, write};
+use super::frame::{CR4_BITS, RFLAGS_BITS, is_deliverable, keeps_control, read, write};
 use super::pages::Pages;
 use super::shadow;
 use core::cell::Cell;
@@ -45,8 +45,8 @@ const PRIORITY_WRITES: u64 = 1 << 24;
 /// QEMU (7.2, for one) does not find back from a guest whose long mode is enabled and not active:
 /// it takes that for the kernel's own. So such a guest runs with long mode disabled.
 const CR0_WRITES: u64 = 1 << 16;
-/// Reads and writes of CR0, CR3 and CR4 by a shadow guest.
-const SHADOWED_REGISTERS: u64 = 0b11001 | 0b11001 << 16;
+/// Reads and writes of CR0, CR3 and CR4 by a guest whose monitor keeps them.
+const KEPT_REGISTERS: u64 = 0b11001 | 0b11001 << 16;
 /// #DB and #AC, which a guest can make a processor deliver for ever, and #MC.
 const LEAVING_EXCEPTIONS: u64 = 1 << 1 | 1 << 17 | 1 << 18;
 /// Intercepts of the first word: INTR, NMI, SMI, INIT, RDPMC, CPUID, INVD, HLT, INVLPGA, ports,
@@ -87,6 +87,8 @@ const PROCESS_IDENTITIES: u64 = 1 << 17;
 /// Bits of the code segment's first word: 64-bit code, 32-bit code.
 const CODE_LONG: u64 = 1 << 25;
 const CODE_32: u64 = 1 << 26;
+/// Identity in CR3.
+const IDENTITY_BITS: u64 = 0xfff;
 /// System call, long mode, no execute, SVME, LMSLE, FFXSR, TCE are 0, 8, 10-15.
 const EFER_BITS: u64 = 1 | 1 << 8 | 1 << 10 | 1 << 11 | 1 << 14;
 const NO_BREAKPOINTS: u64 = 0x400;
@@ -123,13 +125,18 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> boo
     }
     registers.iter_mut().enumerate().for_each(|(number, register)| *register = read(frame, word::REGISTERS + number));
     block[PRIVILEGE].set((read(frame, word::PRIVILEGE) & 3) << 24);
-    if let Some(upper) = entry.upper {
-        shadow::join(pages.root, entry.root, upper);
-        shadow_control(block, pages.root);
-    }
     let efer = block[EFER].get() & EFER_BITS & !LONG_ACTIVE;
     let is_enabled = efer & LONG_ENABLED != 0;
     let is_long = is_enabled && block[CR0].get() & PAGING != 0;
+    if keeps_control(entry) {
+        hide_identities(block);
+    }
+    if let Some(upper) = entry.upper {
+        shadow_control(block, pages.root);
+        if !shadow::join(pages.root, entry.root, upper, is_long) {
+            return false;
+        }
+    }
     block[EFER].set(if is_long { efer | LONG_ACTIVE } else { efer & !LONG_ENABLED } | SVME);
     block[RFLAGS].set(block[RFLAGS].get() & RFLAGS_BITS | 2);
     block[SHADOW].set(block[SHADOW].get() & 1);
@@ -140,13 +147,20 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> boo
     is_deliverable(block[INJECT].get()) && is_consistent(block, is_long)
 }
 
-/// Lets a shadow guest run on these tables, whatever it believes: in long mode, and with pages that
-/// may not be written protected from its kernel, too.
+/// Lets a guest run without process identities, whatever it believes.
+fn hide_identities(block: &[Cell<u64>; 512]) {
+    if block[CR4].get() & PROCESS_IDENTITIES != 0 {
+        block[CR4].set(block[CR4].get() & !PROCESS_IDENTITIES);
+        block[CR3].set(block[CR3].get() & !IDENTITY_BITS);
+    }
+}
+
+/// Lets a shadow guest run on these tables, whatever it believes, and with pages that may not be
+/// written protected from its kernel, too.
 fn shadow_control(block: &[Cell<u64>; 512], root: Physical) {
     block[CR0].set(block[CR0].get() | PAGING | WRITE_PROTECTED | PROTECTED);
     block[CR3].set(root.0);
-    block[CR4].set(block[CR4].get() & !PROCESS_IDENTITIES | ADDRESS_EXTENSION);
-    block[EFER].set(block[EFER].get() | LONG_ENABLED);
+    block[CR4].set(block[CR4].get() | ADDRESS_EXTENSION);
 }
 
 /// Returns true if the control registers can be together (manual: 15.5.1). Processors look
@@ -181,7 +195,7 @@ fn control(block: &[Cell<u64>; 512], pages: &Pages, entry: &GuestEntry, is_enabl
     let when = |is_so, bit| if is_so { bit } else { 0 };
     let leaving = LEAVING | when(window, LEAVING_WINDOW) | when(returns, LEAVING_RETURN) | when(hides_time, LEAVING_TIME);
     let is_shadow = entry.upper.is_some();
-    block[ACCESSES].set(ALL_DEBUG_ACCESSES | PRIORITY_WRITES | when(is_enabled, CR0_WRITES) | when(is_shadow, SHADOWED_REGISTERS));
+    block[ACCESSES].set(ALL_DEBUG_ACCESSES | PRIORITY_WRITES | when(is_enabled, CR0_WRITES) | when(keeps_control(entry), KEPT_REGISTERS));
     block[EXCEPTIONS].set(LEAVING_EXCEPTIONS | when(is_shadow, LEAVING_PAGE_FAULT) | (leaving | when(is_shadow, LEAVING_INVALIDATE)) << 32);
     block[INSTRUCTIONS].set(LEAVING_MORE | LEAVING_THIRD | when(is_shadow, LEAVING_PCID));
     block[PORT_MAP].set(pages.ports.0);
@@ -217,7 +231,7 @@ pub fn store(pages: &Pages, entry: &GuestEntry, registers: &Registers) -> u64 {
     }
     let waits = waiting(block);
     write(frame, word::INJECT, waits.unwrap_or(0));
-    if entry.upper.is_none() {
+    if !keeps_control(entry) {
         store_control(block, frame);
     }
     write(frame, word::PRIVILEGE, block[PRIVILEGE].get() >> 24 & 3);

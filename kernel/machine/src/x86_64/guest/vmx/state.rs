@@ -2,7 +2,7 @@
 
 use super::super::super::direct_map::{DirectTables, thread_words};
 use super::super::super::{io, page_table};
-use super::super::frame::{CR4_BITS, Left, RFLAGS_BITS, is_deliverable, read, write};
+use super::super::frame::{CR4_BITS, Left, RFLAGS_BITS, is_deliverable, keeps_control, read, write};
 use super::super::shadow;
 use super::pages::{HOST_LIST, Pages};
 use super::world::{DescriptorTables, Registers};
@@ -18,6 +18,8 @@ const PAGING: u64 = 1 << 31;
 const ADDRESS_EXTENSION: u64 = 1 << 5;
 const VMX: u64 = 1 << 13;
 const PROCESS_IDENTITIES: u64 = 1 << 17;
+/// Identity in CR3.
+const IDENTITY_BITS: u64 = 0xfff;
 const LONG_ENABLED: u64 = 1 << 8;
 const LONG_ACTIVE: u64 = 1 << 10;
 /// System call, long mode, no execute.
@@ -41,12 +43,11 @@ const LISTED: [u32; 5] = [0xc000_0081, 0xc000_0082, 0xc000_0083, 0xc000_0084, 0x
 const SYSENTER: [u32; 3] = [field::SYSENTER_CS, field::SYSENTER_ESP, field::SYSENTER_EIP];
 
 /// Words that stand in both as they are.
-const PLAIN: [(usize, u32); 5] = [
+const PLAIN: [(usize, u32); 4] = [
     (word::RIP, field::RIP),
     (word::RSP, field::RSP),
     (word::PAT, field::PAT),
     (word::TIME_OFFSET, field::TIME_OFFSET),
-    (word::CR3, field::CR3),
 ];
 
 /// Result of filling the VMCS.
@@ -59,31 +60,17 @@ pub enum Loaded {
 
 /// Fills the VMCS. `None`: the processor would not take it.
 pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> Option<Loaded> {
-    let (frame, is_shadow) = (entry.frame, entry.upper.is_some());
+    let (frame, is_shadow, is_kept) = (entry.frame, entry.upper.is_some(), keeps_control(entry));
     let get = |number| read(frame, number);
     registers.iter_mut().enumerate().for_each(|(number, register)| *register = get(word::REGISTERS + number));
     PLAIN.iter().for_each(|(from, to)| world::write(*to, get(*from)));
     let (cr0, cr4, efer) = (get(word::CR0), get(word::CR4), get(word::EFER) & EFER_BITS);
-    if cr0 >> 32 != 0 || cr4 & !CR4_BITS != 0 {
+    let is_long = efer & LONG_ENABLED != 0 && cr0 & PAGING != 0;
+    if !control(pages, entry, is_long) {
         return None;
     }
-    if let Some(upper) = entry.upper {
-        shadow::join(pages.root, entry.root, upper);
-        world::write(field::CR3, pages.root.0);
-        world::write(field::CR0, cr0 | PAGING | WRITE_PROTECTED | PROTECTED | NUMERIC_ERROR);
-        world::write(field::CR4, cr4 & !PROCESS_IDENTITIES | ADDRESS_EXTENSION | VMX);
-    } else {
-        world::write(field::CR0, cr0 | NUMERIC_ERROR);
-        world::write(field::CR4, cr4 | VMX);
-    }
-    // As by SVM, a guest that has long mode enabled is left when it changes CR0.
-    let is_enabled = efer & LONG_ENABLED != 0;
-    world::write(field::CR0_MASK, if is_shadow || is_enabled { u64::MAX } else { NUMERIC_ERROR });
-    world::write(field::CR4_MASK, if is_shadow { u64::MAX } else { !CR4_BITS });
-    world::write(field::CR0_SHOWN, cr0);
-    world::write(field::CR4_SHOWN, cr4);
-    let is_long = is_shadow || is_enabled && cr0 & PAGING != 0;
-    world::write(field::EFER, if is_long { efer | LONG_ENABLED | LONG_ACTIVE } else { efer });
+    let hidden = if is_shadow { LONG_ENABLED } else { 0 };
+    world::write(field::EFER, if is_long { efer | LONG_ACTIVE } else { efer & !hidden });
     let flags = get(word::RFLAGS) & RFLAGS_BITS | 2;
     world::write(field::RFLAGS, if is_long { flags & !VIRTUAL_8086 } else { flags });
     segments::load(frame);
@@ -104,12 +91,39 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> Opt
     world::write(field::PENDING_DEBUG, if stays && flags & TRAP != 0 { 1 << 14 } else { 0 });
     let asks = get(word::WINDOW) != 0 || waits;
     let hides_time = entry.hides_time || get(word::TIME_READS) != 0;
-    controls::load(is_shadow, is_long, if asks { abilities::WINDOW } else { 0 } | if hides_time { abilities::TIME } else { 0 });
+    controls::load(is_shadow, is_kept, is_long, if asks { abilities::WINDOW } else { 0 } | if hides_time { abilities::TIME } else { 0 });
     lists(pages, frame);
     host();
     let has_directories = !is_shadow && !is_long && cr0 & PAGING != 0 && cr4 & ADDRESS_EXTENSION != 0;
     let lacking = if has_directories { directories(entry.root, get(word::CR3)) } else { None };
     Some(lacking.map_or(Loaded::Whole { waits }, Loaded::Lacks))
+}
+
+/// Fills in the control registers. `is_long`: the guest runs in long mode. False: the processor
+/// would not take them.
+fn control(pages: &Pages, entry: &GuestEntry, is_long: bool) -> bool {
+    let [cr0, cr3, cr4] = [word::CR0, word::CR3, word::CR4].map(|number| read(entry.frame, number));
+    let is_kept = keeps_control(entry);
+    if let Some(upper) = entry.upper {
+        if !shadow::join(pages.root, entry.root, upper, is_long) {
+            return false;
+        }
+        world::write(field::CR3, pages.root.0);
+        world::write(field::CR0, cr0 | PAGING | WRITE_PROTECTED | PROTECTED | NUMERIC_ERROR);
+        world::write(field::CR4, cr4 & !PROCESS_IDENTITIES | ADDRESS_EXTENSION | VMX);
+    } else {
+        let hidden = if is_kept { cr4 & PROCESS_IDENTITIES } else { 0 };
+        world::write(field::CR3, if hidden != 0 { cr3 & !IDENTITY_BITS } else { cr3 });
+        world::write(field::CR0, cr0 | NUMERIC_ERROR);
+        world::write(field::CR4, cr4 & !hidden | VMX);
+    }
+    // As by SVM, a guest that has long mode enabled is left when it changes CR0.
+    let is_enabled = read(entry.frame, word::EFER) & LONG_ENABLED != 0;
+    world::write(field::CR0_MASK, if is_kept || is_enabled { u64::MAX } else { NUMERIC_ERROR });
+    world::write(field::CR4_MASK, if is_kept { u64::MAX } else { !CR4_BITS });
+    world::write(field::CR0_SHOWN, cr0);
+    world::write(field::CR4_SHOWN, cr4);
+    cr0 >> 32 == 0 && cr4 & !CR4_BITS == 0
 }
 
 /// Asks for an event. `None`: the processor takes none such.
@@ -189,12 +203,12 @@ pub fn store(pages: &Pages, entry: &GuestEntry, registers: &Registers, waits: bo
         return Left { exit, error, address };
     }
     registers.iter().enumerate().for_each(|(number, register)| put(word::REGISTERS + number, *register));
-    PLAIN[..4].iter().for_each(|(to, from)| put(*to, world::read(*from)));
+    PLAIN.iter().for_each(|(to, from)| put(*to, world::read(*from)));
     put(word::CR2, io::cr2_read());
     put(word::RFLAGS, world::read(field::RFLAGS));
     put(word::SHADOW, u64::from(world::read(field::BLOCKING) & 3 != 0));
     segments::store(frame);
-    if entry.upper.is_none() {
+    if !keeps_control(entry) {
         let merged = |real, shown, mask: u64| world::read(real) & !mask | world::read(shown) & mask;
         put(word::CR0, merged(field::CR0, field::CR0_SHOWN, world::read(field::CR0_MASK)));
         put(word::CR4, merged(field::CR4, field::CR4_SHOWN, !CR4_BITS));
