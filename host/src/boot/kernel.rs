@@ -92,7 +92,9 @@ impl Source {
             ("Acquire::Languages", "none".to_string()),
         ];
         let source = Source { options: set.into_iter().map(|(name, value)| format!("--option={name}={value}")).collect() };
-        run(source.command("apt-get", &["update", "--quiet"]))?;
+        // A source that fails can be one that is not needed: whether the package is known counts.
+        let update = source.command("apt-get", &["update", "--quiet"]).output();
+        update.context(Class::Machine, || "cannot start apt-get".to_string())?;
         Ok(source)
     }
 
