@@ -9,15 +9,17 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use nacre_abi::frame::{event, kind, word};
-use nacre_abi::rights::{VIEW_LARGE, VIEW_PRIVILEGED};
+use nacre_abi::rights::{VIEW_ENTRIES, VIEW_LARGE, VIEW_PRIVILEGED};
 use nacre_abi::{Code, PAGE_SIZE, Rights, Status, USER_END};
 use nacre_machine_load::GuestMemory;
-use nacre_machine_x86::{Access, Cache, Forget, IDENTITIES, Page, Pages, WalkError, decode_invalidate};
+use nacre_machine_x86::{Access, Cache, Forget, IDENTITIES, Page, Pages, Recent, WalkError, decode_invalidate};
 use nacre_nest::Services;
 use nacre_nest::services::Segment as Objects;
 use nacre_nest::supply::{ResourceSource, Segment as _};
 use nacre_sys::{Frame, OwnedMapping, Reference, Space, ViewPage};
 
+/// Tables that one page can need, with room to spare.
+const MAX_LEVELS: u64 = 4;
 /// Pages for the tables of the upper half, besides one for each 2 MiB, and of each lower half.
 const UPPER_TABLES: u64 = 64;
 const LOWER_TABLES: u64 = 64;
@@ -46,6 +48,47 @@ pub enum Exit {
 struct Half {
     view: OwnedMapping,
     space: Space,
+    /// Pages that they should have, and for how many tables of them there is room at least.
+    recent: Recent,
+    room: usize,
+}
+
+impl Half {
+    /// Enters pages, of which the first is needed. If pages were lost, it enters those, too.
+    fn enter(&mut self, list: &[Page]) -> Result<(), Status> {
+        let entered = self.view.handle().enter(&list.iter().map(entry).collect::<Vec<_>>())?;
+        let mut has_lost = false;
+        for page in list.iter().take(entered as usize) {
+            has_lost |= self.recent.note(page);
+        }
+        if has_lost {
+            self.restore();
+        }
+        Ok(())
+    }
+
+    /// Enters all pages again.
+    fn restore(&mut self) {
+        let pages = self.recent.pages(self.room);
+        let list: Vec<ViewPage> = pages.iter().map(entry).collect();
+        let mut at = 0;
+        while let (Some(page), Some(rest)) = (pages.get(at), list.get(at..)) {
+            match self.view.handle().enter(&rest[..rest.len().min(VIEW_ENTRIES as usize)]) {
+                Ok(entered) if entered != 0 => at += entered as usize,
+                // The guest misses it itself.
+                _ => {
+                    self.recent.drop_page(page);
+                    at += 1;
+                }
+            }
+        }
+    }
+
+    /// Takes pages out.
+    fn forget(&mut self, address: u64, size: u64) -> Result<(), Status> {
+        self.recent.forget(address, size);
+        self.view.handle().forget(address, size)
+    }
 }
 
 /// The tables that a processor of a guest runs on.
@@ -69,7 +112,7 @@ impl Shadow {
             let space = Space::create(base + number * SPACE_SIZE, next, pool, Reference::NONE)?;
             next += pool * PAGE_SIZE;
             let all = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE).union(Rights::VIEW);
-            Ok(Half { view: OwnedMapping::new(space, 0, USER_END, ground.region, 0, all)?, space })
+            Ok(Half { view: OwnedMapping::new(space, 0, USER_END, ground.region, 0, all)?, space, recent: Recent::default(), room: (pool / MAX_LEVELS) as usize })
         };
         let made: Result<_, Status> = (|| Ok((make(0, upper_pool)?, (1..=IDENTITIES as u64).map(|number| make(number, LOWER_TABLES)).collect::<Result<Vec<_>, _>>()?)))();
         let (upper, lower) = made.map_err(|status| format!("cannot make tables for the guest: {status:?}"))?;
@@ -141,29 +184,19 @@ impl Shadow {
         }
         let list = entries(pages);
         let half = match pages.cache {
-            Cache::Upper => Some(&self.upper),
-            Cache::Lower(number) => self.lower.get(number),
+            Cache::Upper => Some(&mut self.upper),
+            Cache::Lower(number) => self.lower.get_mut(number),
         };
         let Some(half) = half else { return Ok(Exit::Done) };
-        let view = half.view.handle();
-        if view.enter(&list).map_err(code) == Err(Some(Code::BadAddress)) {
+        if half.enter(&list).map_err(code) == Err(Some(Code::BadAddress)) {
             // Whoever keeps the memory brings the page when it is touched. The guest tries again.
-            self.touch(first.physical, writes);
-            let entered = view.enter(&list);
+            touch(&mut self.memory, first.physical, writes);
+            let entered = half.enter(&list);
             if !matches!(entered.map_err(code), Ok(_) | Err(Some(Code::BadAddress))) {
                 return Err(format!("cannot enter a page of the guest: {entered:?}"));
             }
         }
         Ok(Exit::Done)
-    }
-
-    /// Touches a page of the guest's memory where we see it.
-    fn touch(&mut self, at: u64, writes: bool) {
-        let mut byte = [0];
-        let read = self.memory.read(at, &mut byte);
-        if writes && read.is_ok() {
-            let _ = self.memory.write(at, &byte);
-        }
     }
 
     fn invalidate(&mut self, frame: &Frame, registers: &Registers) -> Result<Exit, String> {
@@ -182,22 +215,32 @@ impl Shadow {
     }
 }
 
+/// Touches a page of the guest's memory where we see it. Nobody sees a change.
+fn touch(memory: &mut Memory, at: u64, writes: bool) {
+    let mut bytes = [0; 8];
+    let _ = memory.read(at, &mut bytes);
+    if writes {
+        let value = u64::from_le_bytes(bytes);
+        let _ = memory.replace(at, bytes.len(), value, value);
+    }
+}
+
 fn code(status: Status) -> Option<Code> {
     status.code()
 }
 
-fn forgotten(upper: &Half, lower: &[Half], forget: Forget) -> Result<(), Status> {
+fn forgotten(upper: &mut Half, lower: &mut [Half], forget: Forget) -> Result<(), Status> {
     let (cache, address, size) = match forget {
         Forget::All(cache) => (cache, 0, USER_END),
         Forget::Range { cache, address, size } => (cache, address, size),
     };
     let half = match cache {
         Cache::Upper => Some(upper),
-        Cache::Lower(number) => lower.get(number),
+        Cache::Lower(number) => lower.get_mut(number),
     };
     match half {
         // The last page of a half is never shown.
-        Some(half) if address < USER_END => half.view.handle().forget(address, size.min(USER_END - address)),
+        Some(half) if address < USER_END => half.forget(address, size.min(USER_END - address)),
         _ => Ok(()),
     }
 }
@@ -209,17 +252,17 @@ fn entry(page: &Page) -> ViewPage {
     ViewPage::new(page.address, rights, flags, page.physical)
 }
 
-/// The pages as the kernel reads them. Those around a page of a large one are for memory without
+/// The pages to be entered. Those around a page of a large one are for memory without
 /// large pages: the call ends before them where it has some.
-fn entries(pages: &Pages) -> Vec<ViewPage> {
-    let mut list: Vec<ViewPage> = pages.list().iter().map(entry).collect();
+fn entries(pages: &Pages) -> Vec<Page> {
+    let mut list = pages.list().to_vec();
     if let [page] = pages.list()
         && page.is_large
     {
         let within = page.address / PAGE_SIZE % AROUND;
         let (address, physical) = (page.address - within * PAGE_SIZE, page.physical - within * PAGE_SIZE);
         let others = (0..AROUND).filter(|number| *number != within);
-        list.extend(others.map(|number| entry(&Page { address: address + number * PAGE_SIZE, physical: physical + number * PAGE_SIZE, is_large: false, ..*page })));
+        list.extend(others.map(|number| Page { address: address + number * PAGE_SIZE, physical: physical + number * PAGE_SIZE, is_large: false, ..*page }));
     }
     list
 }
