@@ -104,7 +104,8 @@ impl<M: Machine> Kernel<M> {
             Err(_) => return wrong(Code::BadAddress, list),
         };
         let size = if entry.is_large { self.view_page(mapping, entry.address, &meaning) } else { PageSize::Small };
-        self.view_enter_leaf(self.space_at_home(mapping.home()), &entry, &meaning, size);
+        let is_whole = mapping.start() == 0 && mapping.end() == USER_END;
+        self.view_enter_leaf(self.space_at_home(mapping.home()), &entry, &meaning, size, is_whole);
         Ok(size)
     }
 
@@ -126,10 +127,13 @@ impl<M: Machine> Kernel<M> {
         if is_inside { self.largest_page(address, meaning, LeafKind::Memory).min(PageSize::Large) } else { PageSize::Small }
     }
 
-    fn view_enter_leaf(&self, space: Space<'_>, entry: &Entry, meaning: &Translation, size: PageSize) {
+    /// Enters a page. `is_whole`: the view is all of its space, which only guests can use then.
+    /// Some of them want bits above the address to be 0, so the entry keeps no rights there.
+    fn view_enter_leaf(&self, space: Space<'_>, entry: &Entry, meaning: &Translation, size: PageSize, is_whole: bool) {
         let mask = size.bytes() - 1;
         let kind = if entry.is_privileged { LeafKind::Privileged } else { LeafKind::Memory };
-        let leaf = Leaf { physical: crate::machine::Physical(meaning.physical.0 & !mask), kind, rights: entry.rights, size };
+        let rights = if is_whole { entry.rights.union(Rights::VIEW) } else { entry.rights };
+        let leaf = Leaf { physical: crate::machine::Physical(meaning.physical.0 & !mask), kind, rights, size };
         let replaced = self.machine.table_lookup(space.root(), entry.address);
         self.table_enter(space, entry.address & !mask, leaf);
         if let Some(old) = replaced {

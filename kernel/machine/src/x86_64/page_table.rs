@@ -12,7 +12,7 @@
 //! | 5 6 | accessed, dirty: always set |
 //! | 7 | a large page |
 //! | 12-51 | physical address |
-//! | 52-55 | `Rights` |
+//! | 52-55 | `Rights`; none in a view that is all of its space |
 //! | 56 57 | a device, an object page |
 //! | 63 | not executable |
 #![forbid(unsafe_code)]
@@ -101,7 +101,7 @@ fn entry_of(leaf: Leaf) -> u64 {
         | if executable { 0 } else { NO_EXECUTE }
         | if leaf.size == PageSize::Small { 0 } else { LARGE }
         | leaf.physical.0 & ADDRESS & !(leaf.size.bytes() - 1)
-        | leaf.rights.0 << RIGHTS_SHIFT
+        | if leaf.rights.contains(Rights::VIEW) { 0 } else { leaf.rights.0 << RIGHTS_SHIFT }
         | kind
 }
 

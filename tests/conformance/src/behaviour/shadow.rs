@@ -181,6 +181,9 @@ pub fn watched() -> Result<(), String> {
     // mov eax, cr3; mov cr3, eax; mov eax, cr0; mov cr0, eax; mov eax, cr4; mov cr4, eax; clts; hlt
     let code = [0x0f, 0x20, 0xd8, 0x0f, 0x22, 0xd8, 0x0f, 0x20, 0xc0, 0x0f, 0x22, 0xc0, 0x0f, 0x20, 0xe0, 0x0f, 0x22, 0xe0, 0x0f, 0x06, 0xf4];
     guest(&code)?;
+    // In a view that is all of its space, the kernel finds no pages.
+    must(Call::MappingDestroy, &[LOWER_VIEW])?;
+    must(Call::MappingCreate, &[LOWER_VIEW, LOWER, 0, USER_END / 2, REGION, 0, Rights::VIEW.0 | 7])?;
     narrow_processor();
     set(word::KIND, kind::WATCHED);
     set(word::CR4, 0x2_0000);
