@@ -58,8 +58,9 @@ impl Half {
     fn enter(&mut self, list: &[Page]) -> Result<(), Status> {
         let entered = self.view.handle().enter(&list.iter().map(entry).collect::<Vec<_>>())?;
         let mut has_lost = false;
-        for page in list.iter().take(entered as usize) {
-            has_lost |= self.recent.note(page);
+        for (number, page) in list.iter().take(entered as usize).enumerate() {
+            // The others come along, and may be there.
+            has_lost |= self.recent.note(page) && number == 0;
         }
         if has_lost {
             self.restore();
