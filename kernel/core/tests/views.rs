@@ -80,7 +80,7 @@ fn a_view_shows_what_was_entered_and_nothing_else() {
     assert_eq!(play.entered(), 4);
     assert_eq!([0x1000, 0x7000_0000_0000, 0x2000, 0x3000].map(|at| play.seen(at)), [Some(4), Some(5), Some(3), None]);
     let leaf = play.leaf(0x2000).expect("a page");
-    assert_eq!((leaf.kind, leaf.rights, leaf.size), (LeafKind::Privileged, Rights(ANY), PageSize::Small));
+    assert_eq!((leaf.kind, leaf.rights, leaf.size), (LeafKind::Privileged, Rights(ANY).union(Rights::VIEW), PageSize::Small));
     play.world.ok(Call::ViewForget, &[play.view, 0x1000, PAGE_SIZE]);
     assert_eq!([0x1000, 0x7000_0000_0000, 0x2000].map(|at| play.seen(at)), [None, Some(5), Some(3)]);
     play.world.ok(Call::ViewForget, &[play.view, 0, USER_END]);
