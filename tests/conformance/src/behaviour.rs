@@ -92,6 +92,6 @@ pub const TESTS: &[Test] = &[
     test("GST1011", "a page that is taken from a running shadow guest is missed by it at once", shadow::taken),
     test("GST1012", "while pages are entered and taken away on all processors, a shadow guest sees nothing but what is given to it", shadow::races),
     test("GST1013", "whatever stands in a frame of a shadow guest, it is entered and left, or refused", shadow::any),
-    test("GST1014", "a shadow guest with 32-bit addresses runs on the pages of both of its spaces", shadow::narrow),
-    test("GST1015", "a watched guest is left for its control registers, and its frame keeps what it believes", shadow::watched),
+    test("GST1015", "a shadow guest with 32-bit addresses runs on the pages of both of its spaces", shadow::narrow),
+    test("GST1016", "a watched guest is left for its control registers, and its frame keeps what it believes", shadow::watched),
 ];

@@ -183,7 +183,7 @@ pub fn watched() -> Result<(), String> {
     guest(&code)?;
     // In a view that is all of its space, the kernel finds no pages.
     must(Call::MappingDestroy, &[LOWER_VIEW])?;
-    must(Call::MappingCreate, &[LOWER_VIEW, LOWER, 0, USER_END / 2, REGION, 0, Rights::VIEW.0 | 7])?;
+    must(Call::MappingCreate, &[LOWER_VIEW, LOWER, 0, 0x50_0000, REGION, 0, Rights::VIEW.0 | 7])?;
     narrow_processor();
     set(word::KIND, kind::WATCHED);
     set(word::CR4, 0x2_0000);
