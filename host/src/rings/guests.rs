@@ -1,7 +1,9 @@
 //! Guest machines: Debian's unmodified kernel in `machine`, alone and between other monitors.
 
 mod bochs;
+mod commands;
 mod compiler;
+mod copied;
 mod debugged;
 mod frozen;
 mod hostile;
@@ -206,6 +208,7 @@ pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts
     })?);
     tally.add(frozen::run(products, filter, jobs)?);
     tally.add(instants::run(products, filter, jobs)?);
+    copied::run(filter, &mut tally)?;
     tally.add(hostile::run(products, filter, jobs)?);
     debugged::run(products, filter, &mut tally)?;
     multiboot::run(products, filter, &mut tally)?;
