@@ -92,6 +92,7 @@ const CASES: &[Case] = &[
     work("a guest forks and pipes on nested paging", &["machine", "sh", "-c", WORK]),
     stack("a guest runs below two layers", &["trace", "-q", "process", "trace", "-q", "machine", "sh", "-c", SUM]),
     stack("a guest runs as a shell's job", &["process", "sh", "-c", "machine sh -c 'echo the answer is 42; exit 7' & wait $!"]),
+    Case { name: "a guest that is stopped as a job goes on, and so does its clock", words: &["process", "sh", "-c", STOPPED], input: "", output: &["it stood still", "number 3", "its clock went on"], status: 7 },
     Case {
         name: "guests run beside each other",
         words: &["process", "sh", "-c", "for k in 1 2 3; do machine --memory 96M sh -c 'i=0; while [ $i -lt 200 ]; do i=$((i + 1)); /bin/true; done; echo made $i' & done; wait %1 && wait %2 && wait %3 && echo all"],
@@ -151,6 +152,12 @@ machine --share /tmp/s sh -c 'mount -t 9p -o trans=virtio,version=9p2000.L share
 sha256sum <numbers >sum; mkdir new; mv sub/f new/g; ln -s new/g link; ln numbers again; chmod 600 sum; echo more >>link
 for i in $(seq 1 30); do : >new/file$i; done; ls new | wc -l >count; rm -r sub new/file*; truncate -s 5 again'
 cut -c 1-8 /tmp/s/sum; wc -l </tmp/s/new/g; ls /tmp/s/sub 2>/dev/null || echo lost; stat -c '%a %s' /tmp/s/sum /tmp/s/numbers; cat /tmp/s/count; ls /tmp/s/new";
+
+/// A guest is stopped while it counts, for six seconds. It needs three for its count.
+const STOPPED: &str = "machine --memory 80M sh -c 's=$(cut -d. -f1 /proc/uptime); for i in 1 2 3; do echo number $i; sleep 1; done
+e=$(cut -d. -f1 /proc/uptime); [ $((e - s)) -ge 7 ] && echo its clock went on; exit 7' >/tmp/said &
+while ! grep -q number /tmp/said; do sleep 0.1; done; kill -STOP $!; sleep 1; cp /tmp/said /tmp/before; sleep 5; cmp /tmp/said /tmp/before && echo it stood still
+kill -CONT $!; wait $!; s=$?; cat /tmp/said; exit $s";
 
 /// A program beside a machine is reached by its guest, as its gateway, and there is nobody else.
 /// The guest fills memory and frees it: later it has given up at least 100 MB.
