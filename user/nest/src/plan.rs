@@ -172,7 +172,8 @@ pub struct Sizes {
     /// the kernel fills tables again and again. The usual 32 serve a program with some 20 MiB in
     /// use; one that maps more donates more (`space_donate`).
     pub pool_pages: u64,
-    /// Bytes of stack.
+    /// Bytes of stack, at first: a foreign program's grows. A native one has at least the usual 256
+    /// KiB, since its own does not.
     pub stack: u64,
 }
 
@@ -246,8 +247,8 @@ impl Plan {
         if forked {
             return Ok(());
         }
-        let (end, most) = if foreign { (FOREIGN_STACK_END, MAX_FOREIGN_STACK) } else { (STACK_END, MAX_STACK) };
-        self.stack_size = size.clamp(4 * PAGE_SIZE, most).next_multiple_of(PAGE_SIZE).min(most);
+        let (end, least, most) = if foreign { (FOREIGN_STACK_END, 4 * PAGE_SIZE, MAX_FOREIGN_STACK) } else { (STACK_END, Sizes::default().stack, MAX_STACK) };
+        self.stack_size = size.clamp(least, most).next_multiple_of(PAGE_SIZE).min(most);
         self.stack_end = end;
         let (from, offset) = self.take_data(self.stack_size)?;
         (self.stack, self.stack_is_data) = (offset, from == From::Data);
@@ -326,13 +327,21 @@ mod tests {
 
     #[test]
     fn text_is_shared_and_data_copied() {
-        let plan = plan(&[(&image(), true)], Sizes { pool_pages: 10, stack: 0x8000 }, &Heritage::default(), false).unwrap();
+        let plan = plan(&[(&image(), true)], Sizes { pool_pages: 10, stack: 0x4_8000 }, &Heritage::default(), false).unwrap();
         assert_eq!((plan.pool, plan.objects, plan.stack), (0x2000, 0xc000, 0x1f000));
-        assert_eq!(plan.size, 0x27000);
+        assert_eq!(plan.size, 0x67000);
         let text = Window { start: 0x40_1000, size: 0x3000, from: From::File(0), offset: 0x1000, rights: Rights(5) };
         let data = Window { start: 0x40_4000, size: 0x3000, from: From::Segment, offset: 0x1c000, rights: Rights(3) };
         assert_eq!(plan.windows[..2], [text, data]);
         assert_eq!(plan.copies, [Copy { image: 0, offset: 0x3800, size: 0x100, to: 0x1c800, is_data: false }]);
+    }
+
+    #[test]
+    fn a_native_program_has_the_usual_stack_whoever_starts_it() {
+        let images = [(&image(), true), (&image(), true)];
+        let sizes = Sizes { stack: 0x8000, ..Sizes::default() };
+        let stack = |images: &[_]| plan(images, sizes, &Heritage::default(), false).unwrap().stack_size;
+        assert_eq!((stack(&images[..1]), stack(&images)), (256 << 10, 0x8000));
     }
 
     #[test]
