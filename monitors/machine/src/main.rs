@@ -110,9 +110,14 @@ fn machine(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     match options::parse(&words) {
         Err(stop) => explain(&MANIFEST, &stop),
-        Ok(options) => run(&options).unwrap_or_else(|text| {
-            complain(NAME, &text);
-            FAILED
-        }),
+        Ok(mut options) => {
+            // Services look for paths from the root directory.
+            let absolute: Vec<Vec<u8>> = options.paths().map(|path| arguments.absolute(path)).collect();
+            options.paths().zip(&absolute).for_each(|(path, absolute)| *path = absolute);
+            run(&options).unwrap_or_else(|text| {
+                complain(NAME, &text);
+                FAILED
+            })
+        }
     }
 }

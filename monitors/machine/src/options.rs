@@ -74,7 +74,14 @@ pub struct Options<'a> {
     pub command: &'a [&'a [u8]],
 }
 
-impl Options<'_> {
+impl<'a> Options<'a> {
+    /// Paths of files and directories that were named, which may be relative.
+    pub fn paths(&mut self) -> impl Iterator<Item = &mut &'a [u8]> {
+        let disks = self.disks.iter_mut().map(|disk| &mut disk.path);
+        let initrds = self.initrds.iter_mut().map(|initrd| &mut initrd.path);
+        core::iter::once(&mut self.kernel).chain(initrds).chain(disks).chain(&mut self.shares)
+    }
+
     /// Returns true if the guest's first program is that of `nacre run`'s own file system.
     pub fn is_ours(&self) -> bool {
         self.initrds.first().is_some_and(|first| first.path == INITRD)
@@ -143,5 +150,15 @@ mod tests {
         assert!(matches!(parse(&words[5..]), Err(Stop::Value(b"--initrd-words"))));
         let ours = parse(&[]).unwrap();
         assert!(ours.is_ours() && ours.initrds.len() == 1);
+    }
+
+    #[test]
+    fn every_file_and_directory_is_a_path() {
+        let words: [&[u8]; 10] = [b"--kernel", b"k", b"--initrd", b"i", b"--disk", b"d:ro", b"--share", b"s", b"--root", b"r"];
+        let mut options = parse(&words).unwrap();
+        options.paths().for_each(|path| *path = b"other");
+        let Options { kernel, initrds, disks, shares, .. } = options;
+        let paths = [kernel, initrds[0].path, disks[0].path, shares[0], shares[1]];
+        assert_eq!((paths, disks[0].is_read_only), ([&b"other"[..]; 5], true));
     }
 }
