@@ -15,6 +15,13 @@ use nacre_sys::{Frame, OwnedMapping, OwnedReference, Reference, Region, Space, W
 /// Pages for the tables of a space, besides one for each 2 MiB.
 const TABLES: u64 = 16;
 const LARGE_PAGE: u64 = 2 << 20;
+/// Maximum number of pages that one call donates to a space.
+const MAX_DONATION: u64 = 512;
+
+/// Offsets and sizes, in pages, of the parts of a pool that calls of their own donate.
+fn donations(pool: u64) -> impl Iterator<Item = (u64, u64)> {
+    (0..pool).step_by(MAX_DONATION as usize).map(move |at| (at, MAX_DONATION.min(pool - at)))
+}
 
 /// Memory from the parent's pool, shown in our own space.
 struct Shown {
@@ -56,7 +63,11 @@ impl Guest {
         let pool = TABLES + size / LARGE_PAGE;
         let objects = services.segment((1 + pool) * PAGE_SIZE).map_err(|_| Errno::ENOMEM)?;
         let base = objects.window().start();
-        let space = Space::create(base, base + PAGE_SIZE, pool, Reference::NONE)?;
+        let tables = base + PAGE_SIZE;
+        let space = Space::create(base, tables, pool.min(MAX_DONATION), Reference::NONE)?;
+        for (at, count) in donations(pool).skip(1) {
+            space.donate(tables + at * PAGE_SIZE, count)?;
+        }
         let all = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE);
         let shown = OwnedMapping::new(space, 0, size, memory.region(), 0, all)?;
         let frames = (0..processors).map(|_| Shown::take(services, PAGE_SIZE)).collect::<Result<_, _>>()?;
@@ -121,5 +132,17 @@ impl GuestMemory for Memory {
 
     fn replace(&mut self, at: u64, width: usize, old: u64, new: u64) -> Result<bool, OutOfRange> {
         self.0.replace(at, width as u64, old, new).ok_or(OutOfRange)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_is_donated_in_parts_that_a_call_takes() {
+        for (pool, parts) in [(80, &[(0, 80)][..]), (512, &[(0, 512)]), (1552, &[(0, 512), (512, 512), (1024, 512), (1536, 16)])] {
+            assert!(donations(pool).eq(parts.iter().copied()));
+        }
     }
 }
