@@ -2,7 +2,7 @@
 
 use super::{Checker, DEPTH, KERNEL_SPACE, NULL};
 use super::super::machine::RAM_START;
-use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_abi::{PAGE_SIZE, Rights, USER_END};
 use nacre_core::list;
 use nacre_core::machine::{Machine, Physical};
 use nacre_core::object::{Mapping, Region, Space};
@@ -45,11 +45,14 @@ impl Checker<'_> {
     }
 
     /// Checks that a view around `address`, if there is one, may show this page: that its region
-    /// has it somewhere, with these rights.
+    /// has it somewhere, with these rights. Those of a view that is all of its space, and of no other,
+    /// are marked.
     pub(super) fn may_view(&self, space: Physical, address: u64, physical: Physical, rights: Rights) -> bool {
+        let (is_whole, rights) = (rights.is_view(), Rights(rights.0 & !Rights::VIEW.0));
         let mut nodes = Vec::new();
         self.flat(Physical(self.machine.peek(Space::new(self.machine, space).mapping_root().0)), &mut nodes);
         let views = nodes.into_iter().map(|at| Mapping::new(self.machine, at)).filter(|it| it.rights().is_view() && it.start() <= address && address < it.end());
+        let views = views.filter(|view| is_whole == (view.start() == 0 && view.end() == USER_END));
         views.filter(|view| view.rights().contains(rights)).any(|view| {
             let Some(region) = list::link_target(self.machine, view.region()) else { return false };
             let region = Region::new(self.machine, region);
