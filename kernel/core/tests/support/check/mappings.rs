@@ -45,8 +45,8 @@ impl Checker<'_> {
     }
 
     /// Checks that a view around `address`, if there is one, may show this page: that its region
-    /// has it somewhere, with these rights. Those of a view that is all of its space, and of no other,
-    /// are marked.
+    /// has it somewhere, with these rights. Those of a view that is all of its space, and of no
+    /// other, are marked.
     pub(super) fn may_view(&self, space: Physical, address: u64, physical: Physical, rights: Rights) -> bool {
         let (is_whole, rights) = (rights.is_view(), Rights(rights.0 & !Rights::VIEW.0));
         let mut nodes = Vec::new();
