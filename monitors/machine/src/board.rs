@@ -303,7 +303,7 @@ impl Board {
     /// Lets all processors wait, or go on.
     pub fn hold(&self, is_held: bool) {
         self.is_held.store(is_held, Ordering::SeqCst);
-        self.seats.iter().for_each(Seat::call);
+        self.call();
     }
 
     /// Returns true if processors are to wait.

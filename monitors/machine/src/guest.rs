@@ -2,7 +2,7 @@
 //! addresses are the guest's physical ones.
 
 use alloc::vec::Vec;
-use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_abi::{PAGE_SIZE, Rights, Status};
 use nacre_machine_load::{GuestMemory, OutOfRange};
 use nacre_nest::Services;
 use nacre_nest::places::Place;
@@ -17,6 +17,15 @@ const TABLES: u64 = 16;
 const LARGE_PAGE: u64 = 2 << 20;
 /// Maximum number of pages that one call donates to a space.
 const MAX_DONATION: u64 = 512;
+
+/// Makes a space at `at` whose tables are `pool` pages at `tables`.
+pub fn space(at: u64, tables: u64, pool: u64) -> Result<Space, Status> {
+    let space = Space::create(at, tables, pool.min(MAX_DONATION), Reference::NONE)?;
+    for (page, count) in donations(pool).skip(1) {
+        space.donate(tables + page * PAGE_SIZE, count)?;
+    }
+    Ok(space)
+}
 
 /// Offsets and sizes, in pages, of the parts of a pool that calls of their own donate.
 fn donations(pool: u64) -> impl Iterator<Item = (u64, u64)> {
@@ -63,11 +72,7 @@ impl Guest {
         let pool = TABLES + size / LARGE_PAGE;
         let objects = services.segment((1 + pool) * PAGE_SIZE).map_err(|_| Errno::ENOMEM)?;
         let base = objects.window().start();
-        let tables = base + PAGE_SIZE;
-        let space = Space::create(base, tables, pool.min(MAX_DONATION), Reference::NONE)?;
-        for (at, count) in donations(pool).skip(1) {
-            space.donate(tables + at * PAGE_SIZE, count)?;
-        }
+        let space = space(base, base + PAGE_SIZE, pool)?;
         let all = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE);
         let shown = OwnedMapping::new(space, 0, size, memory.region(), 0, all)?;
         let frames = (0..processors).map(|_| Shown::take(services, PAGE_SIZE)).collect::<Result<_, _>>()?;

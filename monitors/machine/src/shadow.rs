@@ -3,7 +3,7 @@
 
 use crate::access::{paging, state};
 use crate::exits;
-use crate::guest::{Ground, Memory};
+use crate::guest::{self, Ground, Memory};
 use crate::model::Registers;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -16,7 +16,7 @@ use nacre_machine_x86::{Access, Cache, Forget, IDENTITIES, Page, Pages, Recent, 
 use nacre_nest::Services;
 use nacre_nest::services::Segment as Objects;
 use nacre_nest::supply::{ResourceSource, Segment as _};
-use nacre_sys::{Frame, OwnedMapping, Reference, Space, ViewPage};
+use nacre_sys::{Frame, OwnedMapping, Space, ViewPage};
 
 /// Tables that one page can need, with room to spare.
 const MAX_LEVELS: u64 = 4;
@@ -110,7 +110,7 @@ impl Shadow {
         let base = objects.window().start();
         let mut next = base + PAGE_SIZE;
         let mut make = |number: u64, pool: u64| {
-            let space = Space::create(base + number * SPACE_SIZE, next, pool, Reference::NONE)?;
+            let space = guest::space(base + number * SPACE_SIZE, next, pool)?;
             next += pool * PAGE_SIZE;
             let all = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE).union(Rights::VIEW);
             Ok(Half { view: OwnedMapping::new(space, 0, USER_END, ground.region, 0, all)?, space, recent: Recent::default(), room: (pool / MAX_LEVELS) as usize })
