@@ -3,6 +3,7 @@
 
 mod aims;
 pub mod arguments;
+mod boots;
 mod calls;
 mod chain;
 mod chart;
@@ -37,12 +38,10 @@ use crate::session::machine::qemu_version;
 use crate::session::terminal::Facts;
 use crate::tree::Tree;
 use arguments::BenchArguments;
-use machines::Machines;
+use boots::{LIMIT, boot, figures};
 use page::Page;
 use table::{Figures, Table};
 
-/// A guard against hanging.
-const LIMIT: Duration = Duration::from_secs(1800);
 /// Runs whose median is the wall-clock figure.
 const WALL_RUNS: usize = 7;
 
@@ -81,8 +80,8 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
     let Some(program) = products.program("measure") else {
         return Err(Failure::new(Class::NotFound, "the tree has no program to measure with (bench/measure)"));
     };
-    if arguments.machines {
-        let machines = machines(tree, &products, program)?;
+    if arguments.machines.is_some() {
+        let machines = machines::measure(tree, &products, program)?;
         println!("{machines}");
         return if arguments.write { machines.write(tree).map(|()| 0) } else { Ok(0) };
     }
@@ -101,7 +100,7 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
     json::write(arguments.svg.as_deref(), &chart::svg(&table))?;
     if arguments.write {
         let (qemu, linux) = (qemu_version()?, linux::release(tree)?);
-        let machines = machines(tree, &products, program)?;
+        let machines = machines::measure(tree, &products, program)?;
         Page { qemu, linux, table: &table, calls: &calls, wall, scaling: &scaling, machines: &machines }.write(tree)?;
     }
     Ok(0)
@@ -124,19 +123,6 @@ fn memory(tree: &Tree, products: &Products, name: &str, writes: bool) -> Outcome
     if writes { page::put_kept(tree, page::CHAINS, &table.to_string()) } else { Ok(()) }
 }
 
-/// Linux in a guest beside Linux alone.
-fn machines(tree: &Tree, products: &Products, program: &Program) -> Outcome<Machines> {
-    let steady = |memory| MachineArguments { icount: true, memory, ..MachineArguments::default() };
-    let exit = figures(&boot(products, &["measure", machines::EXIT.0], steady(machines::MEMORY))?)?;
-    let files = machines::files(program)?;
-    let alone = figures(&linux::boot(tree, &files, steady(machines::MEMORY), LIMIT)?)?;
-    let guest = machines::compose(tree, products, &files)?;
-    let image = Scratch::write("boot-image", &guest.image)?;
-    let limits = Limits { timeout: Some(LIMIT), ..Limits::default() };
-    let guest = figures(&capture(&machine(products, &image, steady(machines::OUTER)), limits, b"")?)?;
-    Ok(Machines::join(&guest, &alone, &exit))
-}
-
 /// The measuring program as Linux's first.
 fn on_linux(tree: &Tree, program: &Program, arguments: MachineArguments) -> Outcome<Captured> {
     let mut files = Files::default();
@@ -149,24 +135,6 @@ fn on_linux(tree: &Tree, program: &Program, arguments: MachineArguments) -> Outc
 /// instructions.
 fn two_cpus(arguments: &BenchArguments) -> MachineArguments {
     MachineArguments { cpus: 2, debug: arguments.debug, ..MachineArguments::default() }
-}
-
-fn boot(products: &Products, words: &[&str], arguments: MachineArguments) -> Outcome<Captured> {
-    let guest = GuestArguments { bare: true, command: words.iter().map(Into::into).collect(), ..GuestArguments::default() };
-    let guest = Guest::compose(products, &guest, &Facts::PIPE)?;
-    let image = Scratch::write("boot-image", &guest.image)?;
-    capture(&machine(products, &image, arguments), Limits { timeout: Some(LIMIT), ..Limits::default() }, b"")
-}
-
-/// The figures that a system printed; without any the run failed.
-fn figures(captured: &Captured) -> Outcome<Figures> {
-    let figures = Figures::parse(&String::from_utf8_lossy(&captured.output));
-    if figures.is_empty() {
-        eprintln!("{}", describe(captured));
-        return Err(Failure::new(Class::Guest, "the measuring program printed no figures").remedy("what it said is above"));
-    }
-    figures.unmeasured().for_each(|line| eprintln!("nacre: {line}"));
-    Ok(figures)
 }
 
 fn wall_clock(products: &Products) -> Outcome<Duration> {

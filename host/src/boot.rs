@@ -13,7 +13,7 @@ mod hint;
 pub mod initramfs;
 pub mod kernel;
 pub mod limits;
-mod libraries;
+pub mod libraries;
 mod links;
 mod named;
 pub mod modules;

@@ -39,9 +39,10 @@ pub struct BenchArguments {
     /// them; MIB is the size of the files that are read (see `bench/outside`)
     #[arg(long, value_name = "MIB", num_args = 0..=1, default_missing_value = "256", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub outside: Option<u64>,
-    /// Print only the table of Linux in a guest beside Linux alone
-    #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale", "memory", "outside"])]
-    pub machines: bool,
+    /// Print only the tables of Linux in a guest, with each way of paging, beside Linux alone, KVM
+    /// and the machine monitor Karma
+    #[arg(long, value_name = "TABLE", num_args = 0..=1, default_missing_value = "karma", value_parser = ["karma"], conflicts_with_all = ["no_linux", "calls", "scale", "memory", "outside"])]
+    pub machines: Option<String>,
     /// Also write the figures into the tree's page doc/performance.md; of --memory, whole
     /// tables
     #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale"])]

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::LIMIT;
+use super::boots::LIMIT;
 use super::calls::compile_from;
 use super::table::{cell, grouped};
 use crate::boot::guest::Guest;

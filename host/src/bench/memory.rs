@@ -9,7 +9,8 @@ use std::process::Command;
 
 use super::source::long_source;
 use super::table::grouped;
-use super::{LIMIT, chain};
+use super::boots::LIMIT;
+use super::chain;
 use crate::boot::guest::Guest;
 use crate::builds::{Products, run_quietly};
 use crate::cli::{GuestArguments, MachineArguments};

@@ -160,7 +160,7 @@ mod tests {
         let calls = Calls { rows: Vec::new() };
         let scaling = Scaling { best: 1.5, median: 1.25 };
         let (qemu, linux) = ("QEMU 1".to_string(), "6.0".to_string());
-        let machines = Machines { table: Table::default(), exit: None };
+        let machines = Machines::default();
         Page { qemu, linux, table: &table, calls: &calls, wall: Duration::from_millis(2000), scaling: &scaling, machines: &machines }.text()
     }
 

@@ -57,6 +57,11 @@ impl Figures {
         self.unmeasured.iter().map(String::as_str)
     }
 
+    /// Names of the operations, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.figures.iter().map(|figure| figure.name.as_str())
+    }
+
     /// The figure of an operation.
     pub fn find(&self, name: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.name == name)

@@ -13,6 +13,7 @@ mod nested;
 mod networked;
 mod word;
 
+use super::arguments::TestArguments;
 use super::parallel_tests;
 use super::system::{describe, limits};
 use super::tally::TestCounts;
@@ -199,15 +200,18 @@ const GUARDED: &[&str] = &[
     "mount -t 9p -o trans=virtio,version=9p2000.L share0 /mnt; echo $(grep -c localhost /mnt/hosts) localhost; cat /mnt/passwd || echo not passwd; echo the answer is 42; exit 7",
 ];
 
-/// Runs each case on one processor and on two. Without the kernel's package there are none.
-pub fn run(products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts> {
+/// Runs each case on one processor and on two, or on one of both. Without the kernel's package
+/// there are none.
+pub fn run(products: &Products, filter: &str, arguments: &TestArguments) -> Outcome<TestCounts> {
+    let jobs = arguments.jobs as usize;
     let mut tally = TestCounts::default();
     if let Err(failure) = kernel::kernel(&products.tree, kernel::Kind::Cloud) {
         println!("skipped: guest machines, because {failure}");
         return Ok(tally);
     }
     let wanted = CASES.iter().filter(|case| case.name.contains(filter) && has_kernel(products, case));
-    let runs: Vec<_> = wanted.flat_map(|case| [(case, 1), (case, 2)]).filter(|(case, cpus)| *cpus == 1 || case.name != CROWD).collect();
+    let settings = |case: &Case| if case.name == CROWD { vec![1] } else { vec![1, 2] };
+    let runs: Vec<_> = wanted.flat_map(|case| arguments.extent().of(case.name, settings(case)).into_iter().map(move |cpus| (case, cpus))).collect();
     tally.add(parallel_tests::each(&runs, jobs, |&(case, cpus)| {
         let mut one = TestCounts::default();
         one.note(&format!("{} [cpus {cpus}]", case.name), fault(products, case, cpus)?.as_deref());

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::part::lot;
 use super::tally::TestCounts;
 use super::system::describe;
 use crate::linux_comparison::Batch;
@@ -113,11 +114,6 @@ impl<'a> Way<'a> {
     fn in_boots(self) -> Vec<Way<'a>> {
         self.tests.chunks(IN_A_BOOT).map(|tests| Way { below: self.below.clone(), tests: tests.to_vec() }).collect()
     }
-}
-
-/// A number below `count` that only a program's name decides.
-fn lot(name: &str, count: usize) -> usize {
-    name.bytes().fold(0, |lot, byte| (31 * lot + usize::from(byte)) % 65_521) % count
 }
 
 /// Some programs below each of the stacks of pagers, or all.

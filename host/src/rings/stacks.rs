@@ -10,6 +10,8 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::arguments::TestArguments;
+use super::part::Extent;
 use super::tally::TestCounts;
 use super::scenario::{Item, Run, Scenario, Source};
 use super::system::{describe, limits};
@@ -36,7 +38,7 @@ struct Ending {
 }
 
 /// Runs every scenario whose name or command contains `filter`.
-pub fn run(tree: &Tree, products: &Products, filter: &str, jobs: usize) -> Outcome<TestCounts> {
+pub fn run(tree: &Tree, products: &Products, filter: &str, arguments: &TestArguments) -> Outcome<TestCounts> {
     let scenarios = load(tree)?;
     let wanted = |(scenario, run): &(&Scenario, &Run)| format!("{}: {}", scenario.name, run.line).contains(filter);
     let queue: Vec<(&Scenario, &Run)> = scenarios
@@ -47,10 +49,10 @@ pub fn run(tree: &Tree, products: &Products, filter: &str, jobs: usize) -> Outco
     let next = AtomicUsize::new(0);
     let tally = Mutex::new(TestCounts::default());
     std::thread::scope(|scope| {
-        for _ in 0..jobs {
+        for _ in 0..arguments.jobs {
             scope.spawn(|| {
                 while let Some((scenario, run)) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    run_one(products, scenario, run, &tally);
+                    run_one(products, scenario, run, arguments.extent(), &tally);
                 }
             });
         }
@@ -82,8 +84,8 @@ fn load_one(tree: &Tree, path: &Path) -> Outcome<Scenario> {
     Ok(scenario)
 }
 
-/// One command under every number of layers; each is a test of its own.
-fn run_one(products: &Products, scenario: &Scenario, run: &Run, tally: &Mutex<TestCounts>) {
+/// One command under numbers of layers, on numbers of processors; each is a test of its own.
+fn run_one(products: &Products, scenario: &Scenario, run: &Run, extent: Extent, tally: &Mutex<TestCounts>) {
     let note = |name: &str, fault: Option<&str>| {
         if let Ok(mut tally) = tally.lock() {
             tally.note(name, fault);
@@ -98,14 +100,13 @@ fn run_one(products: &Products, scenario: &Scenario, run: &Run, tally: &Mutex<Te
         Ok(prepared) => prepared,
         Err(failure) => return note(&name, Some(&failure.to_string())),
     };
-    for (layers, guest) in &guests {
-        for &cpus in &run.cpus {
-            let on = if run.cpus == [1] { String::new() } else { format!(", cpus {cpus}") };
-            let name = format!("{name} [{}{on}]", layers.name);
-            let fault = boot(products, guest, cpus, &place.fill(&run.input)).map_err(|failure| failure.to_string());
-            let fault = fault.and_then(|captured| compare(run, layers.words.is_empty(), &expected, &captured));
-            note(&name, fault.err().as_deref());
-        }
+    let settings = guests.iter().flat_map(|(layers, guest)| run.cpus.iter().map(move |cpus| (layers, guest, *cpus))).collect();
+    for (layers, guest, cpus) in extent.of(&name, settings) {
+        let on = if run.cpus == [1] { String::new() } else { format!(", cpus {cpus}") };
+        let name = format!("{name} [{}{on}]", layers.name);
+        let fault = boot(products, guest, cpus, &place.fill(&run.input)).map_err(|failure| failure.to_string());
+        let fault = fault.and_then(|captured| compare(run, layers.words.is_empty(), &expected, &captured));
+        note(&name, fault.err().as_deref());
     }
 }
 
