@@ -117,6 +117,7 @@ const CASES: &[Case] = &[
     stack("a guest runs without APIC and ACPI", &["machine", "--append", "acpi=off nolapic", "sh", "-c", SUM]),
     Case { name: "a guest is turned off", words: &["machine", "--cpus", "2", "sh", "-c", "poweroff -f"], input: "", output: &["reboot: Power down"], status: 0 },
     Case { name: "a guest that resets its machine is told of", words: &["machine", "sh", "-c", "reboot -f"], input: "", output: &["reboot: Restarting system"], status: 125 },
+    Case { name: "a guest that resets its machine starts anew", words: &["process", "sh", "-c", REBOOT], input: "", output: &["1 of 2", "the answer is 42"], status: 7 },
     Case { name: "a guest's disk is a file", words: &["process", "sh", "-c", DISK], input: "", output: &["f6351f5e", "refused", "16", "kept", "no room"], status: 0 },
     Case { name: "a guest's files are those of the environment", words: &["process", "sh", "-c", SHARE], input: "", output: &["one", "f6351f5e", "2", "lost", "600 68", "644 5", "31", "g"], status: 0 },
     stack("a guest with a directory runs below trace", &["trace", "-q", "machine", "--share", "/etc", "sh", "-c", MOUNT]),
@@ -186,6 +187,11 @@ kill -STOP $machine; sleep 1; before=$(lines); sleep 3; [ $before = $(lines) ] &
 kill -CONT $machine; while [ $before = $(lines) ]; do sleep 1; done
 kill -PWR $machine; wait $machine; echo turned off: $?
 machine sh -c 'echo ready; sleep 1000' >/tmp/said & until grep -q ready /tmp/said; do sleep 1; done; kill $!; wait $!; echo ended: $?";
+
+/// A guest counts its starts on its disk, and resets its machine at the first two.
+const REBOOT: &str = "truncate -s 64k /tmp/d
+machine --cpus 2 --reboot --disk /tmp/d sh -c 'n=$(head -c 1 /dev/vda | tr -d \\\\0); n=${n:-0}; echo $n of $(nproc); [ $n = 2 ] && echo the answer is 42 && exit 7
+echo $((n + 1)) | dd of=/dev/vda conv=fsync 2>/dev/null; reboot -f'";
 
 /// A guest says by what it counts, and waits for an alarm of its clock two seconds away.
 const CLOCK: &str = "cat /sys/devices/system/clocksource/clocksource0/current_clocksource; hwclock -w

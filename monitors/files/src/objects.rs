@@ -96,9 +96,4 @@ impl Objects {
             _ => Err(Errno::ENOSYS),
         }
     }
-
-    /// Number of objects.
-    pub fn len(&self) -> usize {
-        self.table.len()
-    }
 }

@@ -10,6 +10,7 @@ use crate::manifest::MANIFEST;
 use crate::records::Records;
 use crate::seat::Seat;
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::format;
 use alloc::string::String;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use nacre_machine_devices::{MAX_PROCESSORS, OUTPUT_SIZE, Outcome, Platform};
@@ -138,6 +139,21 @@ impl Board {
         *self.devices.lock() = Some(Devices { platform, extension, clock, input: VecDeque::new(), is_ready, alarm: None, processors, idle: 0 });
         // It goes on for as long as the program.
         thread::spawn(|_| BOARD.keep_time(), 0).inspect(attending::count).map(drop)
+    }
+
+    /// Lets the machine start anew: no processor runs, and the devices are as before the first
+    /// instruction. What was typed stays.
+    pub fn reset(&self, platform: Platform, is_ready: bool) -> Result<(), String> {
+        *self.output.lock() = Records::new();
+        let mut found = self.devices.lock();
+        if let Some(devices) = found.as_mut() {
+            devices.extension.reset().map_err(|bad| format!("a device cannot be reset: {}", bad.0))?;
+            devices.platform = platform;
+            (devices.is_ready, devices.alarm, devices.idle) = (is_ready, None, 0);
+        }
+        *self.end.lock() = None;
+        self.is_over.store(false, Ordering::SeqCst);
+        Ok(())
     }
 
     /// The seat of a processor.

@@ -14,7 +14,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_machine_9p::Server;
 use nacre_machine_devices::Platform;
-use nacre_machine_virtio::{Balloon, Block, Cards, Device, Entropy, Files, LINES, Network, is_configuration_port};
+use nacre_machine_virtio::{BadState, Balloon, Block, Cards, CardsState, Device, Entropy, Files, LINES, Network, is_configuration_port};
 use nacre_nest::Services;
 
 /// Port of the trigger modes of lines 8 to 15.
@@ -57,9 +57,22 @@ pub struct Extension {
     pub cards: Cards,
     /// Memory of the guest.
     pub memory: Memory,
+    /// State of all before the first instruction.
+    first: CardsState,
 }
 
 impl Extension {
+    /// A bus as it is before the first instruction.
+    pub fn new(cards: Cards, memory: Memory) -> Extension {
+        let first = cards.state();
+        Extension { cards, memory, first }
+    }
+
+    /// Brings bus and devices to their first state.
+    pub fn reset(&mut self) -> Result<(), BadState> {
+        self.cards.set_state(&self.first)
+    }
+
     /// Returns true if an access is for the bus. Devices that do not move come before those that
     /// the guest may put anywhere.
     fn has(&self, access: PortAccess, platform: &Platform) -> bool {

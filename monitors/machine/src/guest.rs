@@ -2,6 +2,7 @@
 //! addresses are the guest's physical ones.
 
 use alloc::vec::Vec;
+use nacre_abi::frame::{FRAME_VERSION, word};
 use nacre_abi::{PAGE_SIZE, Rights, Status};
 use nacre_machine_load::{GuestMemory, OutOfRange};
 use nacre_nest::Services;
@@ -9,7 +10,7 @@ use nacre_nest::places::Place;
 use nacre_nest::services::Segment as Objects;
 use nacre_nest::supply::{ResourceSource, Segment as _};
 use nacre_proto::flags::SEGMENT_PAGEABLE;
-use nacre_proto::{Errno, memory};
+use nacre_proto::{Errno, memory, segment};
 use nacre_sys::{Frame, OwnedMapping, OwnedReference, Reference, Region, Space, Window};
 
 /// Pages for the tables of a space, besides one for each 2 MiB.
@@ -82,6 +83,18 @@ impl Guest {
     /// The frame of a processor. `None`: there is no such processor.
     pub fn frame(&self, processor: usize) -> Option<Frame> {
         Frame::begin(self.frames.get(processor)?.place.window(), self.space.0)
+    }
+
+    /// Makes a processor's frame as it was before the first start.
+    pub fn clear_frame(&self, frame: &Frame) {
+        (0..word::COUNT).for_each(|number| frame.set(number, 0));
+        frame.set(word::VERSION, FRAME_VERSION);
+        frame.set(word::SPACE, self.space.0);
+    }
+
+    /// Makes its memory zeros.
+    pub fn clear(&self) -> Result<(), Errno> {
+        segment::clear(self.segment(), 0, self.memory.place.window().size()).map(drop)
     }
 
     /// Returns what tables for its addresses are made of.

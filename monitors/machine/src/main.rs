@@ -90,7 +90,7 @@ fn run(options: &Options<'_>) -> Result<i32, String> {
     attending::begin_with(facts, Some(&buttons::Buttons));
     signals::begin();
     let terminal = console::begin()?;
-    let end = system.run();
+    let end = system.run_to_end(&services, options);
     drop(terminal);
     if options.tells {
         BOARD.tell();

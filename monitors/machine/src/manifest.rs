@@ -22,6 +22,7 @@ pub const MANIFEST: Manifest = Manifest {
         Choice::new("--root", Value::Text("DIR"), "a directory that is the guest's root file system"),
         Choice::new("--paging", Value::Text("HOW"), "translator of the guest's addresses: nested (the processor), shadow (the monitor), or turns (both, for tests)"),
         Choice::new("--gdb", Value::None, "let gdb attach to the guest, which waits for it before its first instruction: ./nacre run --gdb PORT machine --gdb"),
+        Choice::new("--reboot", Value::None, "start the kernel anew when the guest resets its machine, which otherwise ends it"),
         Choice::new("--stats", Value::None, "say at the end what the guest was left for, and how often"),
     ],
     notes: "",

@@ -68,6 +68,8 @@ pub struct Options<'a> {
     pub paging: Paging,
     /// A gdb debugs the guest.
     pub is_debugged: bool,
+    /// A guest that resets its machine starts anew.
+    pub reboots: bool,
     /// Exits are counted and told.
     pub tells: bool,
     /// The program that runs in the guest, and its arguments; may be empty.
@@ -107,7 +109,7 @@ fn paging(value: &[u8]) -> Option<Paging> {
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut options =
-        Options { kernel: KERNEL, initrds: Vec::new(), append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), has_balloon: false, has_network: false, has_hpet: false, shares: Vec::new(), root: None, paging: Paging::Nested, is_debugged: false, tells: false, command: &[] };
+        Options { kernel: KERNEL, initrds: Vec::new(), append: b"", memory: MEMORY, processors: 1, disks: Vec::new(), has_balloon: false, has_network: false, has_hpet: false, shares: Vec::new(), root: None, paging: Paging::Nested, is_debugged: false, reboots: false, tells: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         match name {
             b"--kernel" => options.kernel = value,
@@ -127,6 +129,7 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
             }
             b"--paging" => options.paging = paging(value).ok_or(Stop::Value(name))?,
             b"--gdb" => options.is_debugged = true,
+            b"--reboot" => options.reboots = true,
             _ => options.tells = true,
         }
     }

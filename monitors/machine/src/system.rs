@@ -14,7 +14,7 @@ use crate::translation::Translation;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use nacre_machine_devices::{HPET_ADDRESS, HPET_IDENTITY, IO_APIC_ADDRESS, IO_APIC_ID, Platform};
+use nacre_machine_devices::{HPET_ADDRESS, HPET_IDENTITY, IO_APIC_ADDRESS, IO_APIC_ID, Outcome, Platform};
 use nacre_machine_load::cpio::Archive;
 use nacre_machine_load::{Boot, ByteSource, Module, Protocol, Start, acpi, linux, multiboot1, multiboot2, pvh};
 use nacre_abi::frame::word;
@@ -39,8 +39,8 @@ const TERMINAL: &str = "nacre/terminal";
 pub struct System {
     /// Memory and space.
     guest: Guest,
-    /// Processors; the first runs on the program's first thread.
-    processors: Vec<Processor>,
+    /// Pages of the processors, the first one's first.
+    frames: Vec<Frame>,
     clock: Clock,
 }
 
@@ -113,36 +113,68 @@ pub fn load(services: &mut Services, options: &Options<'_>) -> Result<System, St
     let clock = Clock::find().map_err(|errno| format!("cannot find the clock: {errno}"))?;
     let frames: Option<Vec<Frame>> = (0..options.processors).map(|number| guest.frame(number)).collect();
     let frames = frames.ok_or("the machine's processors have no pages")?;
-    // A machine's counters start at its reset.
-    let offset = clock.ticks().wrapping_neg();
-    frames.iter().for_each(|frame| frame.set(word::TIME_OFFSET, offset));
-    reset::begin(&frames[0], &start);
+    let system = System { guest, frames, clock };
+    system.begin_processors(&start);
     paging::want(options.paging);
-    let processor = |(number, frame)| Processor::new(number, frame, memory, clock, Translation::new(guest.ground(), options.paging));
-    let processors = frames.into_iter().enumerate().map(processor).collect();
-    Ok(System { guest, processors, clock })
+    Ok(system)
+}
+
+/// Returns the devices that have no cards, as a reset leaves them.
+fn platform(options: &Options<'_>, clock: &Clock) -> Platform {
+    let mut platform = Platform::new(clock.start_of_machine() / 1_000_000_000, options.processors);
+    cards::wire(&mut platform);
+    if options.has_hpet {
+        platform.add_hpet();
+    }
+    platform
 }
 
 impl System {
     /// Puts the devices on the board.
     pub fn begin(&self, services: &Services, options: &Options<'_>) -> Result<(), String> {
-        let mut platform = Platform::new(self.clock.start_of_machine() / 1_000_000_000, self.processors.len());
-        cards::wire(&mut platform);
-        if options.has_hpet {
-            platform.add_hpet();
-        }
-        let cards = Extension { cards: cards::cards(services, &self.guest, options)?, memory: self.guest.memory() };
-        BOARD.begin(platform, cards, self.clock, !options.is_ours(), self.processors.len()).map_err(|errno| format!("cannot start a thread for the timer: {errno}"))?;
+        let cards = Extension::new(cards::cards(services, &self.guest, options)?, self.guest.memory());
+        BOARD.begin(platform(options, &self.clock), cards, self.clock, !options.is_ours(), self.frames.len()).map_err(|errno| format!("cannot start a thread for the timer: {errno}"))?;
         if options.is_debugged {
-            let frames: Vec<Frame> = self.processors.iter().map(Processor::frame).collect();
-            debugger::begin(services, &frames, self.guest.memory())?;
+            debugger::begin(services, &self.frames, self.guest.memory())?;
         }
         Ok(())
     }
 
-    /// Runs all processors to the machine's end.
-    pub fn run(self) -> End {
-        let mut processors = self.processors.into_iter();
+    /// Puts the registers of a start into the frames.
+    fn begin_processors(&self, start: &Start) {
+        // A machine's counters start at its reset.
+        let offset = self.clock.ticks().wrapping_neg();
+        self.frames.iter().for_each(|frame| frame.set(word::TIME_OFFSET, offset));
+        if let Some(first) = self.frames.first() {
+            reset::begin(first, start);
+        }
+    }
+
+    /// Runs the machine to its end, across resets of the guest if it reboots.
+    pub fn run_to_end(self, services: &Services, options: &Options<'_>) -> End {
+        let mut end = self.run(options);
+        while options.reboots && matches!(end, Ok(Some(Outcome::Reset))) {
+            end = self.reset(services, options).and_then(|()| self.run(options));
+        }
+        debugger::end(&end);
+        end
+    }
+
+    /// Brings all to where it was before the first instruction.
+    fn reset(&self, services: &Services, options: &Options<'_>) -> Result<(), String> {
+        let mut memory = self.guest.memory();
+        self.guest.clear().map_err(|errno| format!("cannot clear the machine's memory: {errno}"))?;
+        let start = load_system(&mut memory, services, options)?;
+        self.frames.iter().for_each(|frame| self.guest.clear_frame(frame));
+        self.begin_processors(&start);
+        BOARD.reset(platform(options, &self.clock), !options.is_ours())
+    }
+
+    /// Runs all processors until the machine ends, or the guest resets it.
+    fn run(&self, options: &Options<'_>) -> End {
+        let memory = self.guest.memory();
+        let processor = |(number, frame): (usize, &Frame)| Processor::new(number, *frame, memory, self.clock, Translation::new(self.guest.ground(), options.paging));
+        let mut processors = self.frames.iter().enumerate().map(processor);
         let first = processors.next();
         let others: Vec<_> = processors.map_while(start).collect();
         if let Some(first) = first {
@@ -150,10 +182,7 @@ impl System {
             first.run();
         }
         others.into_iter().for_each(Handle::join);
-        let end = BOARD.outcome();
-        debugger::end(&end);
-        drop(self.guest);
-        end
+        BOARD.outcome()
     }
 }
 
