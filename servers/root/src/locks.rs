@@ -16,8 +16,8 @@ use nacre_proto::Errno;
 use nacre_proto::flags::{LOCK_NONE, LOCK_READ, LOCK_TEST, LOCK_WHOLE, LOCK_WRITE};
 
 /// Largest number of locks of one holder, of one file, and of waits for locks of one file.
-const MAX_PER_HOLDER: usize = 2048;
-const MAX_PER_FILE: usize = 8192;
+const MAX_PER_HOLDER: usize = 8192;
+const MAX_PER_FILE: usize = 32_768;
 const MAX_WAITING: usize = 1024;
 /// Number of holders that are looked at to find out who waits for whom: more than Linux does. A
 /// longer cycle is not found.

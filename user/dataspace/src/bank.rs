@@ -35,6 +35,9 @@ pub const MIN_FRAMES: usize = 2 * RECENT;
 /// Pages that come together: those that nobody has touched yet, if there are frames for them, and
 /// those that left together.
 pub(crate) const CLUSTER: u64 = 8;
+/// Frames of a bank for each page that leaves together with another one, and most such pages.
+const FRAMES_AHEAD: usize = 256;
+const MOST_AHEAD: usize = 32;
 /// Frames that are tried before the store is taken for full.
 const TRIES: usize = 64;
 
@@ -115,6 +118,8 @@ pub struct Bank<H, S, P> {
     policy: P,
     frames: Frames,
     free: Vec<usize>,
+    /// Frames whose pages have left before anybody needed them.
+    ahead: Vec<usize>,
     places: BTreeMap<u64, Place>,
     /// Pages that were brought last, in a ring.
     recent: [usize; RECENT],
@@ -142,6 +147,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             policy,
             frames: Frames::new(frames),
             free: (0..frames).rev().collect(),
+            ahead: Vec::new(),
             places: BTreeMap::new(),
             recent: [NONE; RECENT],
             next_recent: 0,
@@ -389,11 +395,22 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         self.next_recent = (self.next_recent + 1) % RECENT;
     }
 
-    /// A frame without a page.
+    /// A frame without a page. Where there are many frames, several pages leave at once: each time
+    /// that one is hidden, a guest machine above forgets all that it knows of its memory.
     fn room(&mut self) -> Result<usize, Trouble> {
-        if let Some(frame) = self.free.pop() {
+        if let Some(frame) = self.free.pop().or_else(|| self.ahead.pop()) {
             return Ok(frame);
         }
+        let frame = self.empty_one()?;
+        for _ in 1..(self.frames.len() / FRAMES_AHEAD).min(MOST_AHEAD) {
+            let Ok(frame) = self.empty_one() else { break };
+            self.ahead.push(frame);
+        }
+        Ok(frame)
+    }
+
+    /// The page of a frame leaves; the frame.
+    fn empty_one(&mut self) -> Result<usize, Trouble> {
         let mut tries = 0;
         while tries < TRIES {
             let (frames, recent, pins) = (&self.frames, &self.recent, &self.pins);

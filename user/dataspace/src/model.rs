@@ -353,3 +353,17 @@ fn chance_does_not_look_at_free_frames() {
     }
     assert!(bank.population().0 <= MIN_FRAMES && bank.counts().put_away > 10_000, "{:?}", bank.counts());
 }
+
+/// Where there are many frames, the next ones are emptied along with the first, and no page leaves
+/// for them.
+#[test]
+fn several_pages_leave_at_once_where_there_are_many() {
+    const FRAMES: u64 = 1024;
+    let mut bank = Bank::new(Nothing, Plain { limit: 2 * FRAMES, ..Plain::default() }, Fifo::default(), FRAMES as usize);
+    let mut gone = Vec::new();
+    for page in 0..FRAMES + 5 {
+        bank.fault(page, true, page + 1).unwrap();
+        gone.extend((page >= FRAMES).then(|| bank.counts().put_away + bank.counts().left));
+    }
+    assert_eq!(gone, [4, 4, 4, 4, 8]);
+}

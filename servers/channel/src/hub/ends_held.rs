@@ -10,7 +10,7 @@ use alloc::sync::Arc;
 use nacre_proto::Errno;
 
 /// Maximum number of ends.
-pub const MAX_ENDS: usize = 4096;
+pub const MAX_ENDS: usize = 32_768;
 /// Number of ends that only accounts with few of them may take.
 const KEPT: usize = MAX_ENDS / 4;
 /// Number of ends up to which an account holds few.
