@@ -86,6 +86,7 @@ const CASES: &[Case] = &[
     stack("a guest runs below guard", &["guard", "--allow", "memory", "--allow", "console", "--allow", "clock", "--allow", "read", "machine", "sh", "-c", SUM]),
     stack("a guest runs on a share of the processor", &["share-cpu", "machine", "sh", "-c", SUM]),
     stack("a guest runs on less memory than it has", &["pager", "-m", "48M", "machine", "sh", "-c", SUM]),
+    stack("a guest runs on shadow paging on less memory than it has", &["pager", "-m", "64M", "machine", "--paging", "shadow", "sh", "-c", SUM]),
     stack("a guest runs below checkpoint", &["checkpoint", "-m", "256M", "machine", "--memory", "100M", "sh", "-c", SUM]),
     stack("a guest runs on shadow paging", &["machine", "--paging", "shadow", "sh", "-c", SUM]),
     Case { name: "a guest with two processors runs on shadow paging", words: &["machine", "--paging", "shadow", "--cpus", "2", "sh", "-c", PARALLEL], input: "", output: &["2", "2001000"], status: 0 },

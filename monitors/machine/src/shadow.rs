@@ -68,6 +68,16 @@ impl Half {
         Ok(())
     }
 
+    /// Enters pages, of which the first is needed. Returns true if whoever keeps the memory does
+    /// not have that one there, or not for writes.
+    fn lacks(&mut self, list: &[Page]) -> Result<bool, String> {
+        match self.enter(list) {
+            Ok(()) => Ok(false),
+            Err(status) if code(status) == Some(Code::BadAddress) => Ok(true),
+            Err(status) => Err(format!("cannot enter a page of the guest: {status:?}")),
+        }
+    }
+
     /// Enters all pages again.
     fn restore(&mut self) {
         let pages = self.recent.pages(self.room);
@@ -189,13 +199,16 @@ impl Shadow {
             Cache::Lower(number) => self.lower.get_mut(number),
         };
         let Some(half) = half else { return Ok(Exit::Done) };
-        if half.enter(&list).map_err(code) == Err(Some(Code::BadAddress)) {
-            // Whoever keeps the memory brings the page when it is touched. The guest tries again.
+        if !half.lacks(&list)? {
+            return Ok(Exit::Done);
+        }
+        // Whoever keeps the memory may allow less than the guest's tables do, until a write asks
+        // for more: a guest that reads has to make do with it.
+        let list = if writes { list } else { list.iter().map(|page| Page { write: false, ..*page }).collect() };
+        if writes || half.lacks(&list)? {
+            // The page is brought when it is touched. If it is gone by now, the guest tries again.
             touch(&mut self.memory, first.physical, writes);
-            let entered = half.enter(&list);
-            if !matches!(entered.map_err(code), Ok(_) | Err(Some(Code::BadAddress))) {
-                return Err(format!("cannot enter a page of the guest: {entered:?}"));
-            }
+            half.lacks(&list)?;
         }
         Ok(Exit::Done)
     }
@@ -218,12 +231,8 @@ impl Shadow {
 
 /// Touches a page of the guest's memory where we see it. Nobody sees a change.
 fn touch(memory: &mut Memory, at: u64, writes: bool) {
-    let mut bytes = [0; 8];
-    let _ = memory.read(at, &mut bytes);
-    if writes {
-        let value = u64::from_le_bytes(bytes);
-        let _ = memory.replace(at, bytes.len(), value, value);
-    }
+    // A page that was read before it is written would be brought twice.
+    let _ = if writes { memory.replace(at, 8, 0, 0).map(drop) } else { memory.read(at, &mut [0; 8]) };
 }
 
 fn code(status: Status) -> Option<Code> {
