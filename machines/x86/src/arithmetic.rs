@@ -1,11 +1,17 @@
 //! Arithmetic of x86 instructions, with their flags.
 
-const CARRY: u64 = 1;
-const PARITY: u64 = 1 << 2;
-const ADJUST: u64 = 1 << 4;
-const ZERO: u64 = 1 << 6;
-const SIGN: u64 = 1 << 7;
-const OVERFLOW: u64 = 1 << 11;
+/// Flag: carry.
+pub const CARRY: u64 = 1;
+/// Flag: even number of bits in the lowest byte.
+pub const PARITY: u64 = 1 << 2;
+/// Flag: carry out of the lowest four bits.
+pub const ADJUST: u64 = 1 << 4;
+/// Flag: result zero.
+pub const ZERO: u64 = 1 << 6;
+/// Flag: result negative.
+pub const SIGN: u64 = 1 << 7;
+/// Flag: signed result cut off.
+pub const OVERFLOW: u64 = 1 << 11;
 const ALL: u64 = CARRY | PARITY | ADJUST | ZERO | SIGN | OVERFLOW;
 
 /// Returns the bits of a width of 1, 2, 4 or 8 bytes.
@@ -19,12 +25,13 @@ pub fn extend(value: u64, width: u8) -> u64 {
     ((value << unused) as i64 >> unused) as u64
 }
 
-fn flag(bit: u64, is_set: bool) -> u64 {
+/// Returns the bit if it is set, else 0.
+pub fn flag(bit: u64, is_set: bool) -> u64 {
     if is_set { bit } else { 0 }
 }
 
-/// Flags that follow from a result alone.
-fn of_result(result: u64, width: u8) -> u64 {
+/// Returns the flags that follow from a result alone.
+pub fn of_result(result: u64, width: u8) -> u64 {
     let is_negative = result >> (8 * width - 1) & 1 != 0;
     flag(ZERO, result == 0) | flag(SIGN, is_negative) | flag(PARITY, (result as u8).count_ones().is_multiple_of(2))
 }

@@ -2,6 +2,7 @@
 //! strings between memory and ports.
 
 use crate::arithmetic::{compute, extend, mask, single, test};
+use crate::shifts::{double_shift, holds, multiply, shift};
 use crate::operation::{Action, Mode, Operand, Operation, decode_operation, in_segment};
 use crate::vector::{Vector, VectorMove};
 use crate::walk::{Access, Paging, WalkError, walk};
@@ -240,6 +241,38 @@ impl Machine<'_> {
                 self.state.flags = flags;
             }
             Action::Vector(operands) => self.vector(address, operands)?,
+            _ => return self.shift_or_condition(address),
+        }
+        Ok(())
+    }
+
+    /// Carries out a shift, a product, or an instruction with a condition.
+    fn shift_or_condition(&mut self, address: u64) -> Result<(), Exception> {
+        let (width, flags) = (self.operation.width, self.state.flags);
+        match self.operation.action {
+            Action::Shift(number, count) => {
+                let (result, flags) = shift(number, self.read(address)?, self.operand(count) as u8, width, flags);
+                self.write(address, result)?;
+                self.state.flags = flags;
+            }
+            Action::DoubleShift { is_right, register, count } => {
+                let (filler, count) = (self.register(register, width), self.operand(count) as u8);
+                let (result, flags) = double_shift(is_right, self.read(address)?, filler, count, width, flags);
+                self.write(address, result)?;
+                self.state.flags = flags;
+            }
+            Action::Multiply(register, operand) => {
+                let (result, flags) = multiply(self.read(address)?, self.operand(operand), width, flags);
+                self.set_register(register, width, result);
+                self.state.flags = flags;
+            }
+            Action::Set(condition) => self.write(address, u64::from(holds(condition, flags)))?,
+            Action::LoadIf(condition, register) => {
+                // Memory is read, and the upper half cleared, whatever the condition is.
+                let value = self.read(address)?;
+                let kept = self.register(register, width);
+                self.set_register(register, width, if holds(condition, flags) { value } else { kept });
+            }
             _ => return Err(Exception::Undefined),
         }
         Ok(())
@@ -269,18 +302,32 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// CMPXCHG8B: EDX:EAX is what memory may have, and ECX:EBX what it then gets.
+    /// CMPXCHG8B and CMPXCHG16B: EDX:EAX is what memory may have, and ECX:EBX what it then gets, or
+    /// the 64-bit registers. Of 16 bytes, which have to lie at a multiple of that, each half is an
+    /// access.
     fn compare_pair(&mut self, address: u64) -> Result<(), Exception> {
-        let pair = |high: usize, low: usize| (self.state.registers[high] & mask(4)) << 32 | self.state.registers[low] & mask(4);
+        let (is_wide, half) = (self.operation.width == 16, self.operation.width / 2);
+        if is_wide && !address.is_multiple_of(16) {
+            return Err(Exception::Protection);
+        }
+        let pair = |high: usize, low: usize| u128::from(self.state.registers[high] & mask(half)) << (8 * half) | u128::from(self.state.registers[low] & mask(half));
         let (old, new) = (pair(RDX, RAX), pair(RCX, RBX));
-        let value = self.read(address)?;
-        self.write(address, if value == old { new } else { value })?;
+        let high = address.wrapping_add(8);
+        let mut value = u128::from(self.read_wide(address, 8)?);
+        if is_wide {
+            value |= u128::from(self.read_wide(high, 8)?) << 64;
+        }
+        let written = if value == old { new } else { value };
+        self.write_wide(address, 8, written as u64)?;
+        if is_wide {
+            self.write_wide(high, 8, (written >> 64) as u64)?;
+        }
         if value == old {
             self.state.flags |= ZERO;
         } else {
             self.state.flags &= !ZERO;
-            self.set_register(RAX as u8, 4, value);
-            self.set_register(RDX as u8, 4, value >> 32);
+            self.set_register(RAX as u8, half, value as u64);
+            self.set_register(RDX as u8, half, (value >> (8 * half)) as u64);
         }
         Ok(())
     }

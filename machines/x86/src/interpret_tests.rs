@@ -159,6 +159,42 @@ fn eight_bytes_are_compared_and_exchanged_by_pairs_of_registers() {
 }
 
 #[test]
+fn sixteen_bytes_are_compared_and_exchanged_where_they_are_aligned() {
+    let (mut machine, mut state) = machine();
+    (state.registers[6], state.registers[RAX], state.registers[RDX]) = (AT, DEVICE, DEVICE);
+    (state.registers[RCX], state.registers[RBX]) = (1, 2);
+    let code = [0xf0, 0x48, 0x0f, 0xc7, 0x0e];
+    interpret(&mut state, &code, &mut machine).unwrap();
+    assert_eq!((&machine.log[2..], state.flags & ZERO), (&[("write", AT, 8, 2), ("write", AT + 8, 8, 1)][..], ZERO));
+    state.registers[RAX] = 0;
+    interpret(&mut state, &code, &mut machine).unwrap();
+    assert_eq!((state.registers[RAX], state.registers[RDX], state.flags & ZERO), (DEVICE, DEVICE, 0));
+    state.registers[6] = AT + 8;
+    assert_eq!(interpret(&mut state, &code, &mut machine), Err(Exception::Protection));
+}
+
+#[test]
+fn shifts_and_conditions_reach_devices() {
+    let (mut machine, mut state) = machine();
+    (state.registers[3], state.registers[1], state.flags) = (AT, 4, 2 | ZERO);
+    // sete, sets, shl by 8, shr by cl, rol by 1, shld by cl
+    let codes = [&[0x0f, 0x94, 0x03][..], &[0x0f, 0x98, 0x03], &[0xc1, 0x23, 8], &[0xd3, 0x2b], &[0x66, 0xd1, 0x03], &[0x0f, 0xa5, 0x0b]];
+    for code in codes {
+        interpret(&mut state, code, &mut machine).unwrap();
+    }
+    let written: Vec<u64> = machine.log.iter().filter(|entry| entry.0 == "write").map(|entry| entry.3).collect();
+    assert_eq!(written, [1, 0, 0x3322_1100, 0x0443_3221, 0x4422, 0x4332_2110]);
+    // cmove, cmovne, imul, imul by a number
+    state.flags = 2 | ZERO;
+    (state.registers[0], state.registers[2]) = (u64::MAX, 1 << 40 | 5);
+    for code in [&[0x0f, 0x44, 0x03][..], &[0x0f, 0x45, 0x13], &[0x48, 0x0f, 0xaf, 0x0b], &[0x6b, 0x33, 0xff]] {
+        interpret(&mut state, code, &mut machine).unwrap();
+    }
+    let expected = [0x4433_2211, DEVICE.wrapping_mul(4), 5, 0x4433_2211u32.wrapping_neg().into()];
+    assert_eq!([0, 1, 2, 6].map(|number| state.registers[number]), expected);
+}
+
+#[test]
 fn bits_lie_wherever_a_register_says() {
     let (mut machine, mut state) = machine();
     // Bit 18 of the device is clear, bit 20 is set.

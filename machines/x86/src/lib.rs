@@ -20,6 +20,7 @@ mod operation;
 mod pvclock;
 mod recent;
 mod shadow;
+mod shifts;
 mod vector;
 mod walk;
 

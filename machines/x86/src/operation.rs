@@ -55,6 +55,9 @@ pub fn in_segment(mode: Mode, offset: u64, bases: &[u64; 6], segment: usize) -> 
     }
 }
 
+/// Register CL, which counts steps of shifts.
+const COUNT: Operand = Operand::Register(1);
+
 /// Second operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
@@ -90,13 +93,30 @@ pub enum Action {
     Single(u8),
     /// CMPXCHG with a register.
     CompareExchange(u8),
-    /// CMPXCHG8B: memory of 8 bytes, whatever the width of registers.
+    /// CMPXCHG8B and CMPXCHG16B: memory of 8 or 16 bytes, whatever the width of registers.
     CompareExchangePair,
     /// XADD with a register.
     ExchangeAdd(u8),
     /// BT BTS BTR BTC, by number, of the bit that the operand names. Registers lead to any bit
     /// around the address.
     Bit(u8, Operand),
+    /// ROL ROR RCL RCR SHL SHR SAL SAR, by number, and the count.
+    Shift(u8, Operand),
+    /// SHLD and SHRD.
+    DoubleShift {
+        /// True of SHRD.
+        is_right: bool,
+        /// Register that fills in.
+        register: u8,
+        /// Number of steps.
+        count: Operand,
+    },
+    /// IMUL of memory and an operand, into a register.
+    Multiply(u8, Operand),
+    /// SETcc, with the condition's number.
+    Set(u8),
+    /// CMOVcc: the condition's number, and the register.
+    LoadIf(u8, u8),
     /// Move of a register of MMX or SSE.
     Vector(VectorMove),
     /// `movs`
@@ -118,7 +138,7 @@ pub struct Operation {
     pub action: Action,
     /// Address of the memory operand; of string instructions that of the source.
     pub address: Address,
-    /// Width of the memory operand: 1, 2, 4 or 8 bytes, of vectors 16, too.
+    /// Width of the memory operand: 1, 2, 4 or 8 bytes, of vectors and CMPXCHG16B 16.
     pub width: u8,
     /// Length of the instruction.
     pub length: u8,
@@ -241,12 +261,20 @@ impl<'a> Reader<'a> {
                 let to = self.operand_width();
                 Some((Action::Load { register, to, signed: true }, address, to.min(4)))
             }
+            0x69 | 0x6b => {
+                let (register, address) = self.operands()?;
+                let number = self.number(if opcode == 0x6b { 1 } else { self.operand_width().min(4) })?;
+                Some((Action::Multiply(register, Operand::Number(number)), address, self.operand_width()))
+            }
             0x80 | 0x81 | 0x83 => self.with_number(width, if opcode == 0x81 { width.min(4) } else { 1 }, Action::Compute),
             0x84 | 0x85 => self.with_register(width, |register| Action::Test(Operand::Register(register))),
             0x86 | 0x87 => self.with_register(width, Action::Exchange),
             0x88 | 0x89 => self.with_register(width, |register| Action::Store(Operand::Register(register))),
             0x8a | 0x8b => self.with_register(width, |register| Action::Load { register, to: width, signed: false }),
             0xa0..=0xa3 => self.absolute(opcode, width),
+            0xc0 | 0xc1 => self.with_number(width, 1, Action::Shift),
+            0xd0 | 0xd1 => self.with_register(width, |number| Action::Shift(number & 7, Operand::Number(1))),
+            0xd2 | 0xd3 => self.with_register(width, |number| Action::Shift(number & 7, COUNT)),
             0xc6 | 0xc7 => self.with_number(width, width.min(4), |_, number| Action::Store(number)),
             0xf6 | 0xf7 => self.group_three(width),
             0xfe | 0xff => self.group_four(width),
@@ -291,6 +319,15 @@ impl<'a> Reader<'a> {
         let width = self.width_of(opcode);
         let narrow = if opcode & 1 == 0 { 1 } else { 2 };
         match opcode {
+            0x40..=0x4f => self.with_register(to, |register| Action::LoadIf(opcode & 15, register)),
+            0x90..=0x9f => self.with_register(1, |_| Action::Set(opcode & 15)),
+            0xa4 | 0xac => {
+                let (register, address) = self.operands()?;
+                let count = Operand::Number(self.number(1)?);
+                Some((Action::DoubleShift { is_right: opcode == 0xac, register, count }, address, to))
+            }
+            0xa5 | 0xad => self.with_register(to, |register| Action::DoubleShift { is_right: opcode == 0xad, register, count: COUNT }),
+            0xaf => self.with_register(to, |register| Action::Multiply(register, Operand::Register(register))),
             0xa3 | 0xab | 0xb3 | 0xbb => self.with_register(to, |register| Action::Bit(opcode >> 3 & 3, Operand::Register(register))),
             0xb0 | 0xb1 => self.with_register(width, Action::CompareExchange),
             0xb6 | 0xb7 => self.with_register(narrow, |register| Action::Load { register, to, signed: false }),
@@ -299,10 +336,9 @@ impl<'a> Reader<'a> {
             0xc0 | 0xc1 => self.with_register(width, Action::ExchangeAdd),
             // MOVNTI has no prefixes.
             0xc3 if to != 2 && self.repeat == 0 => self.with_register(to, |register| Action::Store(Operand::Register(register))),
-            // The same with REX.W has 16 bytes.
-            0xc7 if self.rex & 8 == 0 => {
+            0xc7 => {
                 let (number, address) = self.operands()?;
-                (number & 7 == 1).then_some((Action::CompareExchangePair, address, 8))
+                (number & 7 == 1).then_some((Action::CompareExchangePair, address, if self.rex & 8 == 0 { 8 } else { 16 }))
             }
             _ => self.vector(opcode),
         }

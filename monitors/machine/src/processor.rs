@@ -284,7 +284,8 @@ impl Processor {
         if error & FETCH != 0 || inject & exits::VALID != 0 && inject & exits::KIND != 0 {
             return Err(refused());
         }
-        access::carry_out(&self.frame, self.memory, self.number).map_err(|access::Unknown| refused())
+        // What nobody here can carry out is refused to the guest, which goes on or says so.
+        access::carry_out(&self.frame, self.memory, self.number).or_else(|access::Unknown| self.raise(exits::PROTECTION))
     }
 
     fn exit(&mut self, exit: u64) -> Step {
