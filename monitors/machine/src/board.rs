@@ -7,12 +7,12 @@
 use crate::cards::Extension;
 use crate::exits::PortAccess;
 use crate::manifest::MANIFEST;
-use crate::records::Records;
+use crate::output::{Output, PATIENCE};
 use crate::seat::Seat;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::string::String;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use nacre_machine_devices::{MAX_PROCESSORS, OUTPUT_SIZE, Outcome, Platform};
 use nacre_nest::attending;
 use nacre_nest::clock::Clock;
@@ -21,8 +21,8 @@ use nacre_rt::{stream, thread};
 use nacre_sys::FOREVER;
 use nacre_sys::lock::{Condition, Lock};
 
-/// Serial line that carries messages and records; the third carries errors.
-const MESSAGES: usize = 1;
+/// Processor that has written nothing that is to be shown.
+const NOBODY: usize = usize::MAX;
 /// Bytes that were typed and that the guest has not taken.
 const INPUT: usize = 4096;
 
@@ -38,6 +38,8 @@ pub struct Devices {
     is_ready: bool,
     /// Time at which something happens by itself.
     alarm: Option<u64>,
+    /// Time at which gathered output is to be shown.
+    due: Option<u64>,
     /// Number of processors.
     processors: usize,
     /// Bits of the processors that nothing but another processor can wake.
@@ -51,9 +53,14 @@ pub type End = Result<Option<Outcome>, String>;
 /// Devices and seats of the machine.
 pub struct Board {
     devices: Lock<Option<Devices>>,
-    /// Lock of the thread that shows what the guest wrote, so that it stays in order; and the
-    /// records among it.
-    output: Lock<Records>,
+    /// Lock of the thread that shows what the guest wrote, so that it stays in order; and what is
+    /// gathered of it.
+    output: Lock<Output>,
+    /// Number of the processor that wrote last, as long as output is gathered.
+    writer: AtomicUsize,
+    /// Gathered output is to be shown: a processor does so, since whoever shows it may wait for a
+    /// reader, and the timer's thread must not.
+    is_due: AtomicBool,
     /// The timer's thread waits here.
     set: Condition,
     /// Condition for whoever reads what is typed: there is room again.
@@ -72,7 +79,9 @@ pub struct Board {
 /// The one machine of this program.
 pub static BOARD: Board = Board {
     devices: Lock::new(None),
-    output: Lock::new(Records::new()),
+    output: Lock::new(Output::new()),
+    writer: AtomicUsize::new(NOBODY),
+    is_due: AtomicBool::new(false),
     set: Condition::new(),
     taken: Condition::new(),
     seats: [const { Seat::new() }; MAX_PROCESSORS],
@@ -136,7 +145,7 @@ impl Devices {
 impl Board {
     /// Puts the devices there and starts the timer's thread.
     pub fn begin(&self, platform: Platform, extension: Extension, clock: Clock, is_ready: bool, processors: usize) -> Result<(), Errno> {
-        *self.devices.lock() = Some(Devices { platform, extension, clock, input: VecDeque::new(), is_ready, alarm: None, processors, idle: 0 });
+        *self.devices.lock() = Some(Devices { platform, extension, clock, input: VecDeque::new(), is_ready, alarm: None, due: None, processors, idle: 0 });
         // It goes on for as long as the program.
         thread::spawn(|_| BOARD.keep_time(), 0).inspect(attending::count).map(drop)
     }
@@ -183,7 +192,7 @@ impl Board {
         let has_output = devices.platform.line_with_output().is_some();
         drop(found);
         if has_output {
-            self.show();
+            self.gather(processor);
         }
         Some(result)
     }
@@ -224,19 +233,14 @@ impl Board {
         self.from_outside(|devices| devices.platform.press_power());
     }
 
-    /// Shows what the guest has written.
-    fn show(&self) {
-        let mut records = self.output.lock();
+    /// Gathers what a processor has written. Much of it is shown at once.
+    fn gather(&self, processor: usize) {
+        let mut output = self.output.lock();
         let mut bytes = [0; OUTPUT_SIZE];
         while let Some((line, count)) = self.take_output(&mut bytes) {
-            let text = &bytes[..count];
-            // Text that nobody takes is lost.
-            let _ = match line {
-                0 => stream::write(stream::OUTPUT, text),
-                MESSAGES => stream::write(stream::MESSAGES, &records.feed(text)),
-                _ => stream::write(stream::MESSAGES, text),
-            };
+            output.add(line, &bytes[..count], show);
         }
+        self.set_due(&output, processor);
     }
 
     /// Takes output of the guest: the number of its line, and how many bytes.
@@ -249,6 +253,45 @@ impl Board {
         // The processor may have looked already.
         self.settle(devices, now, None);
         Some((line, count))
+    }
+
+    /// Has output shown after a while, if there is any.
+    fn set_due(&self, output: &Output, processor: usize) {
+        self.writer.store(if output.is_empty() { NOBODY } else { processor }, Ordering::Relaxed);
+        let mut found = self.devices.lock();
+        let Some(devices) = found.as_mut() else { return };
+        if output.is_empty() {
+            devices.due = None;
+        } else if devices.due.is_none() {
+            let due = devices.clock.last().saturating_add(PATIENCE);
+            devices.due = Some(due);
+            if devices.alarm.is_none_or(|alarm| due < alarm) {
+                self.set.signal();
+            }
+        }
+    }
+
+    /// Shows lines that were gathered for long enough.
+    pub fn show_due(&self, processor: usize) {
+        if self.is_due.load(Ordering::Relaxed) && self.is_due.swap(false, Ordering::Relaxed) {
+            let mut output = self.output.lock();
+            output.show_lines(show);
+            self.set_due(&output, processor);
+        }
+    }
+
+    /// Shows all output, if this processor wrote last: it waits now.
+    pub fn show_own(&self, processor: usize) {
+        if self.writer.load(Ordering::Relaxed) == processor {
+            self.show_all();
+        }
+    }
+
+    /// Shows all output.
+    pub fn show_all(&self) {
+        let mut output = self.output.lock();
+        output.show_all(show);
+        self.set_due(&output, NOBODY);
     }
 
     /// Returns the status that a guest of this tree has told of.
@@ -266,7 +309,12 @@ impl Board {
                     devices.advance(now, &self.taken);
                     self.settle(devices, now, None);
                 }
-                left = devices.alarm.map_or(FOREVER, |alarm| alarm.saturating_sub(now).max(1));
+                if devices.due.take_if(|due| *due <= now).is_some() {
+                    self.is_due.store(true, Ordering::Relaxed);
+                    self.seat(self.writer.load(Ordering::Relaxed)).call();
+                }
+                let next = [devices.alarm, devices.due].into_iter().flatten().min();
+                left = next.map_or(FOREVER, |next| next.saturating_sub(now).max(1));
             }
             found = self.set.wait_for(found, left);
         }
@@ -359,4 +407,10 @@ impl Board {
             nacre_rt::eprint!("{}: exit {exit:#x}: {count}\n", MANIFEST.name);
         }
     }
+}
+
+/// Shows output of a serial line: the first one's is the standard output. Text that nobody takes is
+/// lost.
+fn show(line: usize, text: &[u8]) {
+    let _ = stream::write(if line == 0 { stream::OUTPUT } else { stream::MESSAGES }, text);
 }

@@ -92,6 +92,7 @@ pub fn pause(processor: usize) -> bool {
     if !IS_WANTED.load(Ordering::SeqCst) {
         return false;
     }
+    BOARD.show_own(processor);
     loop {
         let mut found = STATE.lock();
         let Some(state) = found.as_mut() else { return false };

@@ -24,6 +24,7 @@ mod manifest;
 mod model;
 mod network;
 mod options;
+mod output;
 mod paging;
 mod processor;
 mod records;

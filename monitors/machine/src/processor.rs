@@ -95,7 +95,9 @@ impl Processor {
         let seat = BOARD.seat(self.number);
         loop {
             seat.look();
+            BOARD.show_due(self.number);
             if BOARD.is_held() {
+                BOARD.show_all();
                 seat.wait(FOREVER);
                 continue;
             }
@@ -410,8 +412,10 @@ impl Processor {
             BOARD.end(Ok(None));
         }
         let (seat, number, is_held) = (BOARD.seat(self.number), self.number, self.held.get() != 0);
+        BOARD.show_own(number);
         while !BOARD.is_over() {
             seat.look();
+            BOARD.show_due(number);
             debugger::pause(number);
             let left = self.with(|devices, now| {
                 let has_come = takes && (is_held || devices.platform.interrupt_pending(number)) || devices.platform.apics().local(number).has_signal();

@@ -181,7 +181,10 @@ impl System {
             BOARD.seat(first.number()).take(first.frame(), Thread::FIRST);
             first.run();
         }
+        // Another processor may wait for a request yet.
+        BOARD.show_all();
         others.into_iter().for_each(Handle::join);
+        BOARD.show_all();
         BOARD.outcome()
     }
 }
