@@ -6,15 +6,15 @@ use crate::access_request::{ACCESS, Asking, AccessRequest, leads_nowhere};
 use crate::claims::{self, Claimant};
 use crate::limits::{Bounded, Charge};
 use crate::closure::{self, Proof};
+use crate::denied::{self, Denied, call_name};
 use crate::peer::{PATIENCE, Peer};
-use crate::policy::{Decision, Policy, rule_for};
+use crate::policy::{Decision, Policy};
 use crate::processes::Processes;
 use crate::reach::{self, Made};
 use crate::names::Names;
 use crate::network;
 use crate::subject::{CHANNELS, CHANNELS_OUTSIDE, Kind, MEMORY, NETWORK, PARENT, SEGMENT, Subject, Tag, UNNAMED, tag};
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -62,6 +62,8 @@ pub struct Guardian {
     pub processes: Lock<Processes>,
     /// Addresses of the machine outside, if there is a network.
     pub own_addresses: Lock<Vec<nacre_proto::channel::Address>>,
+    /// A word of the child's command is the monitor `machine`.
+    pub runs_machine: bool,
     /// The call that was denied last.
     pub denied: Lock<Option<Denied>>,
     /// Names of the child's processes that became other programs, by the numbers of the ports of
@@ -73,14 +75,6 @@ pub struct Guardian {
     pub clock: Option<Clock>,
     /// Number of calls that were denied.
     pub refused: AtomicU64,
-}
-
-/// A call that was denied.
-pub struct Denied {
-    label: u32,
-    subject: Vec<u8>,
-    /// Number of the rule that denies it; `None`: no rule allows it.
-    rule: Option<usize>,
 }
 
 /// Maximum number of processes whose names are known.
@@ -123,12 +117,6 @@ struct Verdict {
 /// Tag of a port of which nothing is known: no request may be sent to it.
 pub(crate) const UNKNOWN: ReferenceRule<Tag, Proof> = ReferenceRule::Proxy(None);
 
-fn call_name(label: u32) -> String {
-    let mut name = String::new();
-    text::name(label, &mut name);
-    name
-}
-
 impl Guardian {
     /// All that a request comes to must be allowed; the first that is not decides.
     fn judge(&self, case: &AccessRequest, label: u32) -> Verdict {
@@ -148,11 +136,9 @@ impl Guardian {
     /// Remembers a call that is denied, for [`Guardian::explain`].
     fn deny(&self, label: u32, subject: &[u8], rule: Option<usize>) -> Errno {
         self.refused.fetch_add(1, Ordering::Relaxed);
-        if label == parent::find::LABEL && subject == b"control" {
-            // Each program asks for it, and does without.
-            return Errno::EACCES;
+        if !denied::is_optional(label, subject, self.runs_machine) {
+            *self.denied.lock() = Some(Denied { label, subject: subject.to_vec(), rule });
         }
-        *self.denied.lock() = Some(Denied { label, subject: subject.to_vec(), rule });
         Errno::EACCES
     }
 
@@ -172,13 +158,8 @@ impl Guardian {
         if status == 0 || status >= 256 {
             return;
         }
-        if let Some(Denied { label, subject, rule }) = self.denied.lock().take() {
-            let (name, call, on) = (name.as_ref().unwrap_or(&self.name), call_name(label), lossy(&subject));
-            let reason = match rule {
-                Some(rule) => format!("the rule `{}` forbids it", self.policy.rule(rule)),
-                None => format!("--allow {} would allow it", rule_for(label, &subject)),
-            };
-            complain("guard", &format!("{name} ended with status {status} after {call} on {on} was denied; {reason}"));
+        if let Some(denied) = self.denied.lock().take() {
+            complain("guard", &denied.sentence(name.as_ref().unwrap_or(&self.name), status, &self.policy));
         }
     }
 

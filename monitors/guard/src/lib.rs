@@ -8,6 +8,7 @@ pub mod audit;
 pub mod access_request;
 pub mod claims;
 pub mod closure;
+pub mod denied;
 pub mod dns;
 pub mod groups;
 pub mod guardian;

@@ -14,6 +14,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_guard::audit::Audit;
+use nacre_guard::denied::names_machine;
 use nacre_guard::guardian::Guardian;
 use nacre_guard::limits::Limits;
 use nacre_guard::manifest::MANIFEST;
@@ -106,7 +107,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let network = limits.network()?;
     policy.bounds_found = charge.is_some() || network.is_some();
     limits.bind_processes(&services)?;
-    let guardian = Guardian { machines: Lock::new(machines), clock, policy, charge, network, audit: audit(options, &services, arguments)?, name: stage::name(options.command), made: Lock::default(), processes: Lock::default(), own_addresses: Lock::default(), denied: Lock::default(), names: Lock::default(), refused: Default::default() };
+    let guardian = Guardian { machines: Lock::new(machines), clock, policy, charge, network, audit: audit(options, &services, arguments)?, name: stage::name(options.command), made: Lock::default(), processes: Lock::default(), own_addresses: Lock::default(), runs_machine: names_machine(options.command), denied: Lock::default(), names: Lock::default(), refused: Default::default() };
     let pool = if limits.memory.is_some() { Services::own_pool } else { Services::pool_for_child };
     stage::run_with(guardian, tag(PARENT, Kind::Parent), limits.services(services)?, pool, options.command, arguments)
 }
