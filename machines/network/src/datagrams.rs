@@ -1,20 +1,17 @@
 //! UDP: a socket outside for each port of the guest's from which something has gone out lately.
 
 use crate::MAX_PORTS;
-use crate::frames::{GUEST, datagram};
+use crate::frames::{GUEST, MAX_DATAGRAM, datagram};
 use crate::link::Link;
 use crate::outside::{Address, Outside};
 use crate::streams::SECOND;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
-use smoltcp::wire::EthernetProtocol;
 
 /// Time after which a port at which nothing comes and goes is given up, in nanoseconds.
 const IDLE: u64 = 60 * SECOND;
 /// Number of datagrams that are taken from a port in one turn.
 const TURN: usize = 32;
-/// Size of the largest datagram that is asked for.
-const ROOM: usize = 2048;
 
 #[derive(Debug)]
 struct Port {
@@ -85,7 +82,7 @@ impl Datagrams {
     /// Brings what has come at a port. Returns false if there may be more.
     fn bring(&mut self, link: &mut Link, outside: &mut dyn Outside, port: u16, now: u64) -> bool {
         let Some(known) = self.ports.get_mut(&port) else { return true };
-        let mut bytes = vec![0; ROOM];
+        let mut bytes = vec![0; MAX_DATAGRAM];
         for _ in 0..TURN {
             if !link.has_room() {
                 return false;
@@ -94,7 +91,7 @@ impl Datagrams {
             known.used = now;
             let packet = bytes.get(..size).and_then(|data| datagram(from, (GUEST, port), data));
             if let Some(packet) = packet {
-                link.send(EthernetProtocol::Ipv4, &packet);
+                link.send_packet(&packet);
             }
         }
         false

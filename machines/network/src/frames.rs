@@ -26,8 +26,10 @@ pub(crate) const GATEWAY_CARD: EthernetAddress = EthernetAddress([0x52, 0x55, 10
 pub(crate) const MAX_PACKET: usize = 1500;
 /// Size of the largest frame, in bytes.
 pub const MAX_FRAME: usize = 14 + MAX_PACKET;
-/// Size of the largest datagram that one packet holds, in bytes.
-pub(crate) const MAX_DATAGRAM: usize = MAX_PACKET - 28;
+/// Size of the largest datagram that is carried, in bytes: what one message takes.
+pub(crate) const MAX_DATAGRAM: usize = 16_000;
+/// Size of the largest echo, in bytes.
+const MAX_ECHO: usize = 65_507;
 const HOP_LIMIT: u8 = 64;
 
 /// Returns true if an address can be one of a machine outside.
@@ -89,7 +91,7 @@ pub(crate) fn answer_echo(of: [u8; 4], message: &[u8]) -> Option<Vec<u8>> {
     let sums = ChecksumCapabilities::default();
     let asked = Icmpv4Repr::parse(&Icmpv4Packet::new_checked(message).ok()?, &sums).ok()?;
     let Icmpv4Repr::EchoRequest { ident, seq_no, data } = asked else { return None };
-    if ![GATEWAY, NAMES].contains(&of) || data.len() > MAX_DATAGRAM {
+    if ![GATEWAY, NAMES].contains(&of) || data.len() > MAX_ECHO {
         return None;
     }
     let answer = Icmpv4Repr::EchoReply { ident, seq_no, data };
@@ -98,7 +100,7 @@ pub(crate) fn answer_echo(of: [u8; 4], message: &[u8]) -> Option<Vec<u8>> {
     }))
 }
 
-/// Makes the packet of a datagram. `None`: it does not go into one packet.
+/// Makes the packet of a datagram, which may be too long for the wire. `None`: it is not carried.
 pub(crate) fn datagram(from: Address, to: Address, data: &[u8]) -> Option<Vec<u8>> {
     if data.len() > MAX_DATAGRAM {
         return None;

@@ -2,6 +2,7 @@
 
 use crate::datagrams::Datagrams;
 use crate::dhcp;
+use crate::fragments::Fragments;
 use crate::frames::{GATEWAY, GATEWAY_CARD, GUEST, MAX_FRAME, answer_arp, answer_echo, is_outside};
 use crate::link::Link;
 use crate::outside::Outside;
@@ -29,6 +30,7 @@ pub struct Gateway {
     sockets: SocketSet<'static>,
     streams: Streams,
     datagrams: Datagrams,
+    fragments: Fragments,
 }
 
 fn instant(nanoseconds: u64) -> Instant {
@@ -54,7 +56,7 @@ impl Gateway {
         // Packets for others end here, too.
         interface.set_any_ip(true);
         let streams = Streams::new(MAX_STREAMS);
-        Gateway { link, interface, sockets: SocketSet::new(Vec::new()), streams, datagrams: Datagrams::default() }
+        Gateway { link, interface, sockets: SocketSet::new(Vec::new()), streams, datagrams: Datagrams::default(), fragments: Fragments::default() }
     }
 
     /// Takes a frame of the guest's. Frames that nothing here answers are dropped.
@@ -73,7 +75,7 @@ impl Gateway {
             }
             EthernetProtocol::Ipv4 => {
                 if let Some(answer) = self.packet(frame.payload(), outside, now) {
-                    self.link.send(EthernetProtocol::Ipv4, &answer);
+                    self.link.send_packet(&answer);
                 }
             }
             _ => {}
@@ -83,10 +85,10 @@ impl Gateway {
     /// Takes a packet. Returns the packet that answers it, if that is known at once.
     fn packet(&mut self, bytes: &[u8], outside: &mut dyn Outside, now: u64) -> Option<Vec<u8>> {
         let packet = Ipv4Packet::new_checked(bytes).ok()?;
-        let head = Ipv4Repr::parse(&packet, &ChecksumCapabilities::default()).ok()?;
         if packet.more_frags() || packet.frag_offset() != 0 {
-            return None;
+            return self.part(&packet, outside, now);
         }
+        let head = Ipv4Repr::parse(&packet, &ChecksumCapabilities::default()).ok()?;
         let (from, to) = (head.src_addr.octets(), head.dst_addr.octets());
         match head.next_header {
             IpProtocol::Udp => self.datagram(&head, packet.payload(), outside, now),
@@ -96,6 +98,21 @@ impl Gateway {
                 None
             }
             _ => None,
+        }
+    }
+
+    /// Takes a part of a packet. Connections send none: they know how long packets may be.
+    fn part(&mut self, packet: &Ipv4Packet<&[u8]>, outside: &mut dyn Outside, now: u64) -> Option<Vec<u8>> {
+        let (from, to, next_header) = (packet.src_addr(), packet.dst_addr(), packet.next_header());
+        let is_sound = packet.version() == 4 && packet.verify_checksum() && from.octets() == GUEST;
+        if !is_sound || !matches!(next_header, IpProtocol::Udp | IpProtocol::Icmp) {
+            return None;
+        }
+        let whole = self.fragments.add(packet, now)?;
+        let head = Ipv4Repr { src_addr: from, dst_addr: to, next_header, payload_len: whole.len(), hop_limit: packet.hop_limit() };
+        match next_header {
+            IpProtocol::Udp => self.datagram(&head, &whole, outside, now),
+            _ => answer_echo(to.octets(), &whole),
         }
     }
 

@@ -10,6 +10,7 @@ extern crate alloc;
 
 mod datagrams;
 mod dhcp;
+mod fragments;
 mod frames;
 mod gateway;
 mod link;

@@ -1,5 +1,6 @@
 //! Packets between the protocols and the wire, in both directions.
 
+use crate::fragments::cut;
 use crate::frames::{CARD, MAX_PACKET, frame};
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -8,7 +9,8 @@ use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::time::Instant;
 use smoltcp::wire::{EthernetAddress, EthernetProtocol};
 
-/// Number of packets that wait, at most, in each direction. More that come are lost, as on a wire.
+/// Number of packets that wait, at most, in each direction. More that come are lost, as on a wire;
+/// but all parts of one packet are sent, or none.
 pub(crate) const MAX_WAITING: usize = 256;
 
 /// The packets that have come, and the frames that are to be sent.
@@ -18,11 +20,13 @@ pub(crate) struct Link {
     pub(crate) leaving: VecDeque<Vec<u8>>,
     /// Card from which the guest has sent last.
     pub(crate) guest: EthernetAddress,
+    /// Number of the last packet that was sent in parts.
+    ident: u16,
 }
 
 impl Link {
     pub(crate) fn new() -> Link {
-        Link { arrived: VecDeque::new(), leaving: VecDeque::new(), guest: EthernetAddress(CARD) }
+        Link { arrived: VecDeque::new(), leaving: VecDeque::new(), guest: EthernetAddress(CARD), ident: 0 }
     }
 
     /// Adds a packet for the protocols.
@@ -46,6 +50,15 @@ impl Link {
     pub(crate) fn send(&mut self, protocol: EthernetProtocol, packet: &[u8]) {
         if self.has_room() {
             self.leaving.push_back(frame(self.guest, protocol, packet));
+        }
+    }
+
+    /// Sends a packet without options to the guest, in parts if it is too long for the wire.
+    pub(crate) fn send_packet(&mut self, packet: &[u8]) {
+        if self.has_room() {
+            self.ident = self.ident.wrapping_add(1);
+            let guest = self.guest;
+            self.leaving.extend(cut(packet, self.ident).iter().map(|part| frame(guest, EthernetProtocol::Ipv4, part)));
         }
     }
 }

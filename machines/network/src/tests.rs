@@ -1,5 +1,6 @@
 //! Tests of the gateway with a guest that speaks the protocols, and with one that lies.
 
+use crate::fragments::cut;
 use crate::frames::GATEWAY_CARD;
 use crate::{Address, CARD, GATEWAY, GUEST, Gateway, Gone, MAX_PORTS, MAX_STREAMS, NAMES, Outside, Received, Stage};
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
@@ -409,18 +410,42 @@ fn datagrams_go_out_and_answers_come_back() {
     let frame = &found[0];
     assert_eq!((&frame[26..30], &frame[34..38], &frame[42..]), (&NAMES[..], &[0, 53, 0x13, 0x88][..], &b"name"[..]));
     assert!(UdpPacket::new_checked(&frame[34..]).expect("a datagram").verify_checksum(&ip(NAMES), &ip(GUEST)));
-    // One that does not go into a packet is lost.
+    // One that no message takes is lost, and one that no packet takes comes in parts.
     let (socket, _) = world.sockets.first_key_value().expect("a socket");
     let called = [*socket].into();
-    world.sockets.values_mut().for_each(|socket| socket.datagrams.extend([((NAMES, 53), vec![1; 1473]), ((NAMES, 53), vec![2; 1472])]));
+    world.sockets.values_mut().for_each(|socket| socket.datagrams.extend([((NAMES, 53), vec![1; 16_001]), ((NAMES, 53), vec![2; 1472]), ((NAMES, 53), vec![3; 1473])]));
     gateway.turn(&mut world, &called, 0);
-    assert_eq!(gateway.leaving().drain(..).map(|frame| frame.len()).collect::<Vec<_>>(), [1514]);
+    assert_eq!(gateway.leaving().drain(..).map(|frame| frame.len()).collect::<Vec<_>>(), [1514, 1514, 35]);
     for port in 0..200 {
         answers(&mut gateway, &mut world, &datagram((GUEST, 6000 + port), (NAMES, 53), b"x"), 1);
     }
     assert_eq!((gateway.ports(), world.sockets.len(), world.most), (MAX_PORTS, MAX_PORTS, MAX_PORTS));
     answers(&mut gateway, &mut world, &[], 61_000 * MILLISECOND);
     assert_eq!((gateway.ports(), world.sockets.len()), (0, 0), "ports that are not used are given up");
+}
+
+/// A packet of the guest's in parts.
+fn in_parts(frame: &[u8]) -> Vec<Vec<u8>> {
+    let (head, packet) = frame.split_at(14);
+    cut(packet, 3).iter().map(|part| [head, part].concat()).collect()
+}
+
+#[test]
+fn long_datagrams_and_echoes_go_in_parts() {
+    let (mut gateway, mut world) = (Gateway::new(1, 0), World::default());
+    let data: Vec<u8> = (0..2000u32).map(|number| number as u8).collect();
+    let parts = in_parts(&datagram((GUEST, 5000), (NAMES, 53), &data));
+    let found: Vec<_> = parts.iter().flat_map(|part| answers(&mut gateway, &mut world, part, 0)).collect();
+    assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [1514, 34 + 2008 - 1480], "what comes back is cut for the wire");
+    assert_eq!([&found[0][42..], &found[1][34..]].concat(), data);
+    let echo = Icmpv4Repr::EchoRequest { ident: 1, seq_no: 2, data: &data };
+    let asked = packet(GUEST, GATEWAY, IpProtocol::Icmp, echo.buffer_len(), |into| echo.emit(&mut Icmpv4Packet::new_unchecked(into), &ChecksumCapabilities::default()));
+    let found: Vec<_> = in_parts(&asked).iter().rev().flat_map(|part| answers(&mut gateway, &mut world, part, 0)).collect();
+    assert_eq!([&found[0][42..], &found[1][34..]].concat(), data);
+    // Nobody else sends parts, and connections have none.
+    for frame in [datagram(([10, 0, 2, 16], 5000), (NAMES, 53), &data), segment(40_000, (GATEWAY, 80), TcpControl::Syn, &data)] {
+        assert!(in_parts(&frame).iter().all(|part| answers(&mut gateway, &mut world, part, 0).is_empty()));
+    }
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn fault(products: &Products) -> Outcome<Option<String>> {
     let names = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context(Class::Internal, || "cannot open a port".to_string())?;
     let names_port = names.local_addr().context(Class::Internal, || "a port has no number".to_string())?.port();
     let script = format!(
-        "udhcpc -n -q -i eth0 -s /bin/true 2>&1 | grep -o 'lease of 10.0.2.15 obtained'; ping -c 1 10.0.2.2 | grep -o '1 packets received'
+        "udhcpc -n -q -i eth0 -s /bin/true 2>&1 | grep -o 'lease of 10.0.2.15 obtained'; ping -c 1 -s 5000 10.0.2.2 | grep -o '1 packets received'
         wget -q -O /tmp/got http://10.0.2.2:{port}/ && wc -c </tmp/got && {SUM}; nslookup -port={names_port} a.name 10.0.2.2 | grep -o 192.0.2.7; wget -O - http://10.0.2.3:{port}/ 2>&1 | grep -o refused"
     );
     let [rule, other] = [format!("connect tcp 10.0.2.2:{port}"), format!("connect udp 10.0.2.2:{names_port}")];
