@@ -90,9 +90,12 @@ impl LoadError {
             LoadError::InitrdUnreadable => "the initial file system cannot be read",
             LoadError::MemoryTooLarge => "a machine has at most 3 GiB of memory",
             LoadError::MemoryTooSmall => "a machine needs at least 2 MiB of memory",
-            LoadError::KernelTooLarge => "the machine has too little memory for the kernel",
+            LoadError::KernelTooLarge => {
+                "the machine has too little memory for the kernel; --memory SIZE gives it more"
+            }
             LoadError::InitrdTooLarge => {
-                "the machine has too little memory for the initial file system"
+                "the machine has too little memory for the initial file system; \
+                 --memory SIZE gives it more"
             }
             LoadError::CommandLineTooLong => "the kernel's command line is too long",
             LoadError::CommandLineWithZero => "the kernel's command line has a zero byte",

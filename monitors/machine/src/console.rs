@@ -1,6 +1,7 @@
 //! The terminal: what is typed goes to the guest's serial line, and what it writes is shown.
 
 use crate::board::BOARD;
+use crate::shortage;
 use alloc::string::String;
 use alloc::{format, vec};
 use nacre_proto::flags::OWN_POSITION;
@@ -61,7 +62,7 @@ pub fn begin() -> Result<Terminal, String> {
     let Ok(input) = stream::stream(stream::INPUT) else { return Ok(Terminal(None)) };
     let terminal = make_raw(input);
     let is_terminal = terminal.0.is_some();
-    thread::spawn(read, usize::from(is_terminal)).map_err(|errno| format!("cannot read what is typed: {errno}"))?;
+    thread::spawn(read, usize::from(is_terminal)).map_err(|errno| format!("cannot read what is typed: {}", shortage::because(errno)))?;
     Ok(terminal)
 }
 

@@ -31,6 +31,7 @@ mod records;
 mod reset;
 mod seat;
 mod share;
+mod shortage;
 mod shadow;
 mod signals;
 mod sockets;

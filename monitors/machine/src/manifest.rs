@@ -12,7 +12,7 @@ pub const MANIFEST: Manifest = Manifest {
         Choice::new("--initrd", Value::Input("FILE"), "its initial file system, or a multiboot kernel's module; may be given several times"),
         Choice::new("--initrd-words", Value::Text("TEXT"), "words for a multiboot kernel about the module before"),
         Choice::new("--append", Value::Text("TEXT"), "more words for the kernel's command line"),
-        Choice::new("--memory", Value::Text("SIZE"), "memory of the machine; 128M otherwise"),
+        Choice::new("--memory", Value::Text("SIZE"), "memory of the machine, at most 3G; 128M otherwise"),
         Choice::new("--cpus", Value::Text("N"), "processors of the machine, 1 to 16; 1 otherwise"),
         Choice::new("--disk", Value::Disk("FILE[:ro]"), "a disk of the machine, which reads and writes FILE, or only reads it; may be given several times"),
         Choice::new("--balloon", Value::None, "memory that the guest does not need goes back, for a pager around the machine; --stats says how much"),

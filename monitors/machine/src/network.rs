@@ -3,6 +3,7 @@
 
 use crate::board::BOARD;
 use crate::entropy::FileRandom;
+use crate::shortage;
 use crate::sockets::{self, Sockets};
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -158,7 +159,7 @@ pub fn begin(services: &Services, card: usize) -> Result<Plug, String> {
     let gateway = Gateway::new(u64::from_le_bytes(seed), clock.now());
     CABLE.lock().caller = Some(called()?);
     *NETWORK.lock() = Some(Network { gateway, sockets, port, clock, card });
-    let handle = thread::spawn(serve, 0).map_err(|errno| format!("cannot start a thread for the network: {errno}"))?;
+    let handle = thread::spawn(serve, 0).map_err(|errno| format!("cannot start a thread for the network: {}", shortage::because(errno)))?;
     attending::count(&handle);
     core::mem::forget(handle);
     Ok(Plug)

@@ -4,6 +4,7 @@ use crate::manifest::MANIFEST;
 use crate::paging::Paging;
 use alloc::vec::Vec;
 use nacre_machine_devices::MAX_PROCESSORS;
+use nacre_machine_load::linux::MAX_MEMORY;
 use nacre_manifest::without_read_only;
 use nacre_nest::command::{Given, Stop, size};
 
@@ -116,7 +117,7 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
             b"--initrd" => options.initrds.push(Initrd { path: value, words: b"" }),
             b"--initrd-words" => options.initrds.last_mut().ok_or(Stop::Value(name))?.words = value,
             b"--append" => options.append = value,
-            b"--memory" => options.memory = size(value).ok_or(Stop::Value(name))?,
+            b"--memory" => options.memory = size(value).filter(|size| *size <= MAX_MEMORY).ok_or(Stop::Value(name))?,
             b"--cpus" => options.processors = processors(value).ok_or(Stop::Value(name))?,
             b"--disk" => options.disks.push(DiskFile::new(value)),
             b"--balloon" => options.has_balloon = true,

@@ -10,6 +10,7 @@ use crate::options::{Initrd, Options};
 use crate::paging;
 use crate::processor::Processor;
 use crate::reset;
+use crate::shortage;
 use crate::translation::Translation;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -22,6 +23,7 @@ use nacre_nest::clock::Clock;
 use nacre_nest::{Services, attending};
 use nacre_nest::command::lossy;
 use nacre_proto::flags::O_RDONLY;
+use nacre_proto::memory;
 use nacre_rt::thread::{self, Handle};
 use nacre_sys::lock::Lock;
 use nacre_sys::{Frame, Thread};
@@ -84,7 +86,7 @@ pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'
     let root = options.root.map_or(String::new(), |number| format!(" root=share{number} rootfstype=9p rw"));
     let hpet = options.has_hpet.then_some((HPET_IDENTITY, HPET_ADDRESS));
     let facts = acpi::Facts { processors: options.processors as u8, io_apic: (IO_APIC_ID, IO_APIC_ADDRESS as u32), hpet };
-    acpi::load(memory, &facts).map_err(|_| "the machine has too little memory for its tables".to_string())?;
+    acpi::load(memory, &facts).map_err(|_| "the machine has too little memory for its tables; --memory SIZE gives it more".to_string())?;
     let words = lossy(options.append);
     // Words of other kernels than Linux are their own, and so is what they take for a file system.
     let own = if options.command.is_empty() { &parts[..parts.len() - 1] } else { &parts };
@@ -106,7 +108,9 @@ pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'
 
 /// Makes the machine and loads its kernel.
 pub fn load(services: &mut Services, options: &Options<'_>) -> Result<System, String> {
-    let refused = |errno| format!("cannot take {} bytes of memory for the machine: {errno}", options.memory);
+    let data = services.data_memory();
+    let pool = || memory::status(data).ok().map(|status| (status.limit, status.used));
+    let refused = |errno| shortage::of_guest(options.memory, errno, pool());
     let guest = Guest::new(services, options.memory, options.processors).map_err(refused)?;
     let mut memory = guest.memory();
     let start = load_system(&mut memory, services, options)?;
@@ -133,7 +137,7 @@ impl System {
     /// Puts the devices on the board.
     pub fn begin(&self, services: &Services, options: &Options<'_>) -> Result<(), String> {
         let cards = Extension::new(cards::cards(services, &self.guest, options)?, self.guest.memory());
-        BOARD.begin(platform(options, &self.clock), cards, self.clock, !options.is_ours(), self.frames.len()).map_err(|errno| format!("cannot start a thread for the timer: {errno}"))?;
+        BOARD.begin(platform(options, &self.clock), cards, self.clock, !options.is_ours(), self.frames.len()).map_err(|errno| format!("cannot start a thread for the timer: {}", shortage::because(errno)))?;
         if options.is_debugged {
             debugger::begin(services, &self.frames, self.guest.memory())?;
         }
@@ -206,7 +210,7 @@ fn start(processor: Processor) -> Option<Handle> {
             Some(handle)
         }
         Err(errno) => {
-            BOARD.end(Err(format!("cannot start a processor: {errno}")));
+            BOARD.end(Err(format!("cannot start a processor: {}", shortage::because(errno))));
             None
         }
     }
