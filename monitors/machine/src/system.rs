@@ -93,7 +93,8 @@ pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'
     let texts: Vec<String> = options.initrds.iter().map(module_text).collect();
     let modules: Vec<Module> = initrds.iter().zip(&texts).map(|(file, text)| Module { file, text }).collect();
     let boot = Boot { kernel: &kernel, modules: &modules, command_line: &words };
-    let protocol = Protocol::of(&kernel).map_err(|error| error.to_string())?;
+    let refused = |error| format!("cannot load {}: {error}", lossy(options.kernel));
+    let protocol = Protocol::of(&kernel).map_err(refused)?;
     if matches!(protocol, Protocol::Multiboot1 | Protocol::Multiboot2) && !options.command.is_empty() {
         return Err("a multiboot kernel takes no COMMAND: give it words by --append".to_string());
     }
@@ -103,7 +104,7 @@ pub fn load_system(memory: &mut Memory, services: &Services, options: &Options<'
         Protocol::Multiboot1 => multiboot1::load(memory, &boot),
         Protocol::Multiboot2 => multiboot2::load(memory, &boot),
     };
-    start.map_err(|error| error.to_string())
+    start.map_err(refused)
 }
 
 /// Makes the machine and loads its kernel.
