@@ -76,7 +76,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let line = arguments.gdb.map(DebugLine::open).transpose()?;
     if let Some(line) = &line {
         machine_arguments.debug_line = Some(line.socket());
-        eprintln!("nacre: the monitor debug listens for: target extended-remote 127.0.0.1:{}", line.number());
+        eprintln!("nacre: the debugger inside is reached by gdb with: target extended-remote 127.0.0.1:{}", line.number());
     }
     let _folder = line.map(DebugLine::carry);
     let named = socket(arguments, &guest.name)?;
