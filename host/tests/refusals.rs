@@ -119,7 +119,7 @@ fn a_command_line_that_is_wrong() {
     refused(&["--nonesuch", "true"], 120, &["there is no option --nonesuch"]);
     refused(&["--rot", "/", "true"], 120, &["there is no option --rot; did you mean --root?"]);
     refused(&["--env", "=x", "true"], 120, &["sets nothing"]);
-    refused(&["guard", "--alow", "console", "ls"], 120, &["guard has no option --alow; did you mean --allow?"]);
+    refused(&["guard", "--alow", "console", "ls"], 125, &["guard has no option --alow; did you mean --allow?"]);
     refused(&[], 120, &["PROGRAM"]);
 }
 

@@ -195,7 +195,8 @@ fn skip_options(monitor: &Manifest, command: &[OsString], at: usize, named: &mut
 fn unknown_option(monitor: &Manifest, name: &[u8]) -> Failure {
     let (monitor, known, name) = (monitor.name, monitor.names(), String::from_utf8_lossy(name));
     let near = suggestion(&name, known.map(str::to_string));
-    Failure::new(Class::Usage, format!("{monitor} has no option {name}{near}")).remedy(format!("`nacre run {monitor} --help` lists them"))
+    // The status that the monitor has for all of its options.
+    Failure::new(Class::Internal, format!("{monitor} has no option {name}{near}")).remedy(format!("`nacre run {monitor} --help` lists them"))
 }
 
 /// The word by which the guest finds the program; puts it into `files` if it is this machine's.
