@@ -53,6 +53,10 @@ use tree::Tree;
 
 fn main() {
     closed_output::watch();
+    if let Some(help) = monitors::help_of(std::env::args_os().skip(1)) {
+        let written = write!(io::stdout(), "{help}");
+        std::process::exit(closed_output::finish(0, written));
+    }
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse_usage(&error));
     let status = perform(&cli).unwrap_or_else(|failure| {
         eprintln!("{failure}");

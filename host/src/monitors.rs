@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-use nacre_manifest::{Given, Manifest, Stop};
+use nacre_manifest::{Given, Help, Manifest, Stop};
 
 include!(concat!(env!("OUT_DIR"), "/monitors.rs"));
 
@@ -27,9 +27,29 @@ pub fn options<'a>(manifest: &Manifest, words: &'a [OsString]) -> (Vec<Given<'a>
     (given, words.len() - rest.len(), stop)
 }
 
+/// Returns the help that the words `help MONITOR` of a command line ask for.
+pub fn help_of(words: impl Iterator<Item = OsString>) -> Option<Help> {
+    let words: Vec<OsString> = words.take(3).collect();
+    match &words[..] {
+        [help, name] if help == "help" => name.to_str().and_then(find).map(Manifest::help),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_monitor_has_its_help() {
+        let asked = |words: &[&str]| help_of(words.iter().map(OsString::from)).map(|help| help.to_string());
+        for manifest in MONITORS {
+            assert_eq!(asked(&["help", manifest.name]), Some(manifest.help().to_string()));
+        }
+        for words in [&["help"][..], &["help", "run"], &["run", "machine"], &["help", "machine", "run"]] {
+            assert_eq!(asked(words), None);
+        }
+    }
     use std::fs;
     use std::path::{Path, PathBuf};
 
