@@ -88,7 +88,9 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let machine = machine(products, &image, machine_arguments);
     let limits = Limits { timeout: arguments.machine.timeout, outputs, kept: guest.kept.clone(), desk: Desk::default() };
     let command = arguments.guest.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let ending = attend(&machine, limits, facts, named.as_ref().map(|named| (named, command)))?;
+    let ending = attend(&machine, limits, facts, named.as_ref().map(|named| (named, command)));
+    say_unkept(&guest, &ending);
+    let ending = ending?;
     if let Ending::Program(status) = ending {
         say_signal(&guest.program, status);
         say_missing(&guest, has_root, status);
@@ -218,6 +220,13 @@ fn attend(machine: &Machine, limits: Limits, facts: Facts, commands: Option<(&na
 fn tell_signal(signal: i32, events: &Sender<Event>) {
     let event = if signal == SIGWINCH { Event::Resize(Facts::current()) } else { Event::Signal(signal) };
     let _ = events.send(event);
+}
+
+/// Says which disks are not written back, since the machine was ended from outside.
+fn say_unkept(guest: &Guest, ending: &Outcome<Ending>) {
+    if !matches!(ending, Ok(Ending::Program(_))) {
+        guest.disks.iter().for_each(|disk| eprintln!("nacre: {} stays as it was: what the guest writes to it is kept when the program ends by itself", disk.display()));
+    }
 }
 
 /// A program that a signal killed says nothing itself; a shell would, but for the signals that

@@ -157,6 +157,19 @@ impl Directory {
         Some(self.path.join(found.strip_prefix("/").ok()?))
     }
 
+    /// Returns true if what the guest changes in the directory is changed here.
+    pub fn passes_changes(&self) -> bool {
+        self.changes == Changes::Passed
+    }
+
+    /// Returns true if the guest's file at `path` is the file `here` of this machine, and what it
+    /// changes there is changed here.
+    pub fn passes(&self, path: &Path, here: &Path) -> bool {
+        let is_hidden = OWN.iter().any(|(own, _)| path.starts_with(own));
+        let real = |path: PathBuf| fs::canonicalize(path).ok();
+        self.passes_changes() && !is_hidden && self.find(path).and_then(real).is_some_and(|found| real(here.to_path_buf()) == Some(found))
+    }
+
     /// Checks that a path of the guest's leads to a program.
     pub fn check(&self, path: &Path) -> Outcome<()> {
         let (shown, directory) = (path.display(), self.path.display());
@@ -228,6 +241,17 @@ mod tests {
         assert_eq!(whole.place_of(folder.path()), fs::canonicalize(folder.path()).unwrap());
         assert_eq!(whole.place_of(Path::new("/proc/self")), Path::new("/"));
         assert!(Directory::is_own(Path::new("/tmp/a")) && !Directory::is_own(Path::new("/tmpa")));
+    }
+
+    #[test]
+    fn a_file_that_arrives_here_is_known_by_its_path() {
+        let (folder, directory) = directory();
+        let passing = Directory { changes: Changes::Passed, ..directory.clone() };
+        let here = folder.path().join("usr/bin/tool");
+        assert!(passing.passes(Path::new("/bin/tool"), &here) && !passing.passes(Path::new("/etc/text"), &here));
+        assert!(!directory.passes(Path::new("/bin/tool"), &here), "changes are kept in the guest");
+        let whole = Directory { path: "/".into(), ..passing };
+        assert!(!whole.passes(Path::new("/proc/version"), Path::new("/proc/version")), "the guest has its own");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::files::{BUSYBOX, Files};
 use super::given;
 use super::{initramfs, kernel};
 use crate::absolute::absolute;
-use super::program::{self, GUEST_PATH, Scope};
+use super::program::{self, GUEST_PATH, Scope, Stack};
 use super::{disks, volumes};
 use super::writer::{self, Root};
 use crate::builds::{Products, Program, names};
@@ -44,8 +44,11 @@ const FOLDERS: [&str; 22] = [
 pub struct Guest {
     /// The boot image.
     pub image: Vec<u8>,
-    /// Files that the guest may hand out, with their paths here.
+    /// Files that the guest may hand out, with their paths here: outputs of monitors, and disks
+    /// that they change.
     pub outputs: BTreeMap<PathBuf, PathBuf>,
+    /// Files of this machine that are disks of the guest's.
+    pub disks: Vec<PathBuf>,
     /// Number of files that stay under a path here, if it is not one.
     pub kept: BTreeMap<PathBuf, u64>,
     /// Name of the command's first word.
@@ -78,12 +81,7 @@ impl Guest {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let scope = Scope { monitors: &monitors, natives: &natives, directory: &directory, path: &path, root: below, volumes: &arguments.volumes };
         let stack = program::resolve(&arguments.command, &scope, &mut files)?;
-        let stack = if arguments.bare { stack } else { stack.in_world(&scope) };
-        let stack = match &arguments.network {
-            Some(network) => stack.on_network(network.options()),
-            None => stack,
-        };
-        let stack = stack.within(&arguments.limits)?;
+        let stack = around(stack, arguments, &scope)?;
         let script = arguments.command.iter().find_map(|word| kernel_of_script(word));
         let has_machine = script.is_some() || arguments.command.iter().any(|word| word == "machine");
         if let Some(kind) = stack.needs_kernel {
@@ -98,6 +96,11 @@ impl Guest {
         }
         stack.add_output_folders(&mut files);
         add_outputs(&mut files, &arguments.outputs);
+        // A disc may boot on any machine.
+        let has_host = !matches!(arguments.seed, Seed::Processor);
+        if has_host {
+            add_list(&mut files, "/etc/nacre/kept", stack.disks.keys());
+        }
         add_directory(&mut files, arguments, &directory);
         say_left_out(&files);
         files.add_file(Path::new("/etc/nacre/command"), 0o644, join(&stack.words));
@@ -108,16 +111,27 @@ impl Guest {
         }
         add_mounts(&mut files, arguments);
         add_seed(&mut files, arguments.seed)?;
-        // A disc may boot on any machine. Only of QEMU's is it known where its devices are.
-        if !matches!(arguments.seed, Seed::Processor) {
+        // Only of QEMU's machine is it known where its devices are.
+        if has_host {
             files.add_file(Path::new("/etc/nacre/windows"), 0o600, WINDOWS);
         }
         let image = writer::image(&root(products)?, &files).map_err(|message| Failure::new(Class::Internal, message))?;
         let program = stack.program.or(Some(0)).and_then(|at| arguments.command.get(at)).map_or(String::new(), |word| word.display().to_string());
         let name = arguments.command.first().map_or(String::new(), |word| word.display().to_string());
         let absent = if below.is_some() || !arguments.volumes.is_empty() { None } else { absent(&arguments.command, &directory, &files, &stack.outputs) };
-        Ok(Guest { image, absent, outputs: stack.outputs, kept: stack.kept, name, program, has_machine })
+        let (disks, outputs) = (stack.disks.values().cloned().collect(), stack.outputs.into_iter().chain(stack.disks).collect());
+        Ok(Guest { image, absent, outputs, disks, kept: stack.kept, name, program, has_machine })
     }
+}
+
+/// Puts the monitors around a stack that the command line does not name.
+fn around(stack: Stack, arguments: &GuestArguments, scope: &Scope<'_>) -> Outcome<Stack> {
+    let stack = if arguments.bare { stack } else { stack.in_world(scope) };
+    let stack = match &arguments.network {
+        Some(network) => stack.on_network(network.options()),
+        None => stack,
+    };
+    stack.within(&arguments.limits)
 }
 
 /// Returns the names of the drivers that the machine needs.
@@ -170,9 +184,14 @@ fn add_outputs(files: &mut Files, outputs: &[PathBuf]) {
             files.add_directory(folder, 0o755);
         }
     }
-    if !outputs.is_empty() {
-        let names: Vec<OsString> = outputs.iter().map(OsString::from).collect();
-        files.add_file(Path::new("/etc/nacre/outputs"), 0o600, join(&names));
+    add_list(files, "/etc/nacre/outputs", outputs.iter());
+}
+
+/// Tells root of files, unless there are none.
+fn add_list<'a>(files: &mut Files, place: &str, paths: impl Iterator<Item = &'a PathBuf>) {
+    let names: Vec<OsString> = paths.map(OsString::from).collect();
+    if !names.is_empty() {
+        files.add_file(Path::new(place), 0o600, join(&names));
     }
 }
 

@@ -36,6 +36,9 @@ pub struct Stack {
     pub outputs: BTreeMap<PathBuf, PathBuf>,
     /// Number of files that stay under a path here, if it is not one.
     pub kept: BTreeMap<PathBuf, u64>,
+    /// Files of this machine that monitors write in place: absolute paths in the guest, with their
+    /// paths here.
+    pub disks: BTreeMap<PathBuf, PathBuf>,
     /// Kernel that the host brings for a machine in it.
     pub needs_kernel: Option<kernel::Kind>,
     /// Index of the program inside all monitors, if it is clear which that is.
@@ -112,6 +115,12 @@ impl Scope<'_> {
         volumes::place_of(self.volumes, self.directory).unwrap_or_else(inside)
     }
 
+    /// Returns true if the guest has a file of this machine at a path in a directory of its own.
+    /// A disk has to be that very file, and changes have to arrive there.
+    fn has(&self, path: &Path, here: &Path, is_disk: bool) -> bool {
+        volumes::have(self.volumes, path) || is_disk && self.root.is_some_and(|root| root.passes(path, here))
+    }
+
     fn is_own(&self, name: &str) -> bool {
         self.monitors.contains(name) || self.natives.contains(name)
     }
@@ -153,11 +162,7 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
     let paths = |path: &PathBuf| (absolute(&start, path), absolute(scope.directory, path));
     stack.outputs = named.outputs.iter().map(paths).collect();
     stack.kept = named.kept.iter().map(|(path, kept)| (paths(path).1, *kept)).collect();
-    for (path, here) in named.inputs.iter().map(paths) {
-        if !files.contains(&path) && !volumes::have(scope.volumes, &path) && here.is_file() {
-            files.add_from_host(&here, &path)?;
-        }
-    }
+    stack.disks = named.bring_along(paths, (|path: &Path, here: &Path, is_disk| scope.has(path, here, is_disk), scope.root.is_none_or(Directory::passes_changes)), files)?;
     if stack.words.is_empty() {
         return Err(Failure::new(Class::Usage, "no program is named").remedy("try `nacre run sh`"));
     }

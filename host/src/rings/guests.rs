@@ -8,6 +8,7 @@ mod debugged;
 mod frozen;
 mod hostile;
 mod instants;
+mod kept;
 mod multiboot;
 mod nested;
 mod networked;
@@ -232,6 +233,7 @@ pub fn run(products: &Products, filter: &str, arguments: &TestArguments) -> Outc
     multiboot::run(products, filter, &mut tally)?;
     word::run(products, filter, &mut tally)?;
     tally.add(nested::run(products, filter, jobs)?);
+    kept::run(filter, &mut tally)?;
     networked::run(products, filter, &mut tally)?;
     bochs::run(products, filter, &mut tally)?;
     Ok(tally)

@@ -153,7 +153,7 @@ impl Board {
     /// Lets the machine start anew: no processor runs, and the devices are as before the first
     /// instruction. What was typed stays.
     pub fn reset(&self, platform: Platform, is_ready: bool) -> Result<(), String> {
-        *self.output.lock() = Records::new();
+        *self.output.lock() = Output::new();
         let mut found = self.devices.lock();
         if let Some(devices) = found.as_mut() {
             devices.extension.reset().map_err(|bad| format!("a device cannot be reset: {}", bad.0))?;

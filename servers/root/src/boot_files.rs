@@ -16,6 +16,9 @@ use nacre_sys::{OwnedRegion, Region, SpanMut};
 
 /// Paths of files to hand out when the program has ended, each ended by a zero.
 pub const OUTPUTS: &[u8] = b"/etc/nacre/outputs";
+/// Paths of files of the host's to hand out when the program has ended if they have changed, each
+/// ended by a zero.
+pub const KEPT: &[u8] = b"/etc/nacre/kept";
 /// Random bytes of the host, for this run alone.
 pub const SEED: &[u8] = b"/etc/nacre/seed";
 /// Bytes that are the same in each run, from which all random bytes follow.
@@ -26,7 +29,7 @@ pub const DIRECTORIES: &[u8] = b"/etc/nacre/mounts";
 /// Disks: of each what the list of directories has, and its name for people.
 pub const DISKS: &[u8] = b"/etc/nacre/disks";
 /// Files that no program is to read: they have no name in the tree.
-pub const SECRETS: [&[u8]; 6] = [OUTPUTS, SEED, FIXED_SEED, DIRECTORIES, DISKS, windows::LIST];
+pub const SECRETS: [&[u8]; 7] = [OUTPUTS, KEPT, SEED, FIXED_SEED, DIRECTORIES, DISKS, windows::LIST];
 
 /// Largest file that is read here.
 const MAX_SIZE: u64 = 1 << 20;

@@ -34,6 +34,7 @@ pub mod messages;
 pub mod notices;
 pub mod objects;
 pub mod open_file;
+pub mod outputs;
 pub mod payers;
 pub mod pools;
 pub mod promises;

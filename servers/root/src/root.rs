@@ -11,6 +11,7 @@ use crate::locks::{Holder, Locks};
 use crate::notices::{Notices, event};
 use crate::objects::{Kind, Objects};
 use crate::open_file::{OpenFile, Streams};
+use crate::outputs::Outputs;
 use crate::pools::Pools;
 use crate::random::Random;
 use crate::starving::Hunger;
@@ -47,8 +48,8 @@ pub struct Root {
     pub ports: HostPorts,
     /// Directories of the host's, disks and the network card.
     pub drives: Drives,
-    /// Paths of files that the host gets when the program has ended.
-    pub outputs: Vec<Vec<u8>>,
+    /// Files that the host gets when the program has ended.
+    pub outputs: Outputs,
     /// Random bytes.
     pub random: Random,
     /// The outermost pool, the root directory, the clock, the three streams: given out as often as

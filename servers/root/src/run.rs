@@ -2,7 +2,7 @@
 //! the machine is ended.
 
 use crate::boot::BootFacts;
-use crate::boot_files::{FIXED_SEED, OUTPUTS, SEED};
+use crate::boot_files::{FIXED_SEED, KEPT, OUTPUTS, SEED};
 use crate::tree::boot::Refused;
 use crate::chores::Chores;
 use crate::starving::Hunger;
@@ -16,6 +16,7 @@ use crate::input::Input;
 use crate::locks::Locks;
 use crate::memory;
 use crate::notices::Notices;
+use crate::outputs::Outputs;
 use crate::open_file::streams;
 use crate::objects::{Kind, Objects};
 use crate::pools::Pools;
@@ -102,7 +103,8 @@ fn make_root(boot: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
     let lines = objects.add(Kind::Lines, true, objects.accounts.outermost())?;
     let lines = objects.port(lines).ok_or(Errno::EIO)?;
     let mut console = Console::start(input, Input::is_one_output(&facts), lines)?;
-    let outputs = strings(&files.boot_file(OUTPUTS).unwrap_or_default()).into_iter().map(<[u8]>::to_vec).collect();
+    let list = |path| strings(&files.boot_file(path).unwrap_or_default()).into_iter().map(<[u8]>::to_vec).collect();
+    let outputs = Outputs::new(list(OUTPUTS), list(KEPT));
     let time = files.clock.now().seconds as u64 ^ hardware::monotonic() << 20;
     let fixed = files.boot_file(FIXED_SEED);
     let random = Random::new(&fixed.clone().unwrap_or_else(|| files.boot_file(SEED).unwrap_or_default()), fixed.is_some(), time);
@@ -150,6 +152,7 @@ impl Root {
     /// status of a shell.
     pub(crate) fn start_program(&mut self) {
         self.files.tree.note_own();
+        self.outputs.begin(&mut self.files.tree);
         let command = self.files.read_all(COMMAND).unwrap_or_default();
         let environment = self.files.read_all(ENVIRONMENT).unwrap_or_default();
         let (arguments, environment) = (strings(&command), strings(&environment));

@@ -32,18 +32,16 @@ impl Root {
 
     /// Hands the files out that the host wants when the program has ended.
     pub fn bring_out(&mut self) {
-        for path in core::mem::take(&mut self.outputs) {
-            if let Err(errno) = self.bring_out_file(&path) {
+        for (path, found) in self.outputs.take(&mut self.files.tree) {
+            if let Err(errno) = found.and_then(|node| self.bring_out_file(&path, node)) {
                 let text = alloc::format!("root: cannot bring out {}: {errno}", String::from_utf8_lossy(&path));
                 self.console.messages.line(text.as_bytes());
             }
         }
     }
 
-    fn bring_out_file(&mut self, path: &[u8]) -> Result<(), Errno> {
+    fn bring_out_file(&mut self, path: &[u8], node: Key) -> Result<(), Errno> {
         let tree = &mut self.files.tree;
-        tree.prepare(tree.root(), path, true)?;
-        let node = tree.resolve(tree.root(), path, true)?.existing()?;
         tree.fill(node, 0, u64::MAX, false)?;
         if tree.node(node)?.is_directory() {
             return Err(Errno::EISDIR);
