@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// File that is being written. One that is dropped leaves nothing behind.
@@ -27,7 +28,11 @@ impl WholeFile {
         match beside {
             Some(file) => {
                 let whole = WholeFile { file, place, partial: Some(partial), kept: 1 };
-                before.map_or(Ok(()), |before| whole.file.set_permissions(before.permissions()))?;
+                if let Some(before) = before {
+                    // Whoever may not give files away keeps this one.
+                    let _ = fchown(&whole.file, Some(before.uid()), Some(before.gid()));
+                    whole.file.set_permissions(before.permissions())?;
+                }
                 Ok(whole)
             }
             None => Ok(WholeFile { file: File::create(&place)?, place, partial: None, kept: 1 }),
