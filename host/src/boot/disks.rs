@@ -113,6 +113,11 @@ pub fn words(disks: &[Disk]) -> Vec<OsString> {
 }
 
 impl Disk {
+    /// Returns true if a path of the guest's is on the disk.
+    pub fn has(&self, path: &Path) -> bool {
+        path.starts_with(&self.path)
+    }
+
     fn words(&self, number: usize) -> [OsString; 4] {
         let readonly = if self.is_read_only { "on" } else { "off" };
         let mut drive = OsString::from(format!("if=none,id=disk{number},format=raw,readonly={readonly},file="));

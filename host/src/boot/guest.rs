@@ -83,6 +83,7 @@ impl Guest {
         let stack = program::resolve(&arguments.command, &scope, &mut files)?;
         let stack = around(stack, arguments, &scope)?;
         let script = arguments.command.iter().find_map(|word| kernel_of_script(word));
+        check_directories(&stack, arguments, &files)?;
         let has_machine = script.is_some() || arguments.command.iter().any(|word| word == "machine");
         if let Some(kind) = stack.needs_kernel {
             add_kernel(&mut files, &products.tree, kind)?;
@@ -121,6 +122,21 @@ impl Guest {
         let absent = if below.is_some() || !arguments.volumes.is_empty() { None } else { absent(&arguments.command, &directory, &files, &stack.outputs) };
         let (disks, outputs) = (stack.disks.values().cloned().collect(), stack.outputs.into_iter().chain(stack.disks).collect());
         Ok(Guest { image, absent, outputs, disks, kept: stack.kept, name, program, has_machine })
+    }
+}
+
+/// Checks, before a kernel is fetched for it, that a directory which a monitor uses can be there.
+fn check_directories(stack: &Stack, arguments: &GuestArguments, files: &Files) -> Outcome<()> {
+    let inside = |path: &Path| arguments.root.as_ref().and_then(|root| root.find(path)).is_some_and(|found| found.exists());
+    let outside = |path: &Path| volumes::have(&arguments.volumes, path) || arguments.disks.iter().any(|disk| disk.has(path));
+    let own = |path: &Path| files.iter().any(|(other, entry)| other.starts_with(path) || entry.link_target().is_some() && path.starts_with(other));
+    match stack.directories.iter().find(|path| !inside(path) && !outside(path) && !own(path)) {
+        None => Ok(()),
+        Some(path) => {
+            let shown = path.display();
+            let failure = Failure::new(Class::File, format!("there is no directory {shown} in the system"));
+            Err(failure.remedy(format!("bring one of this machine along: -v DIR:{shown}, or a copy by --file DIR:{shown}")))
+        }
     }
 }
 
@@ -397,6 +413,17 @@ mod tests {
         let found = |words: &[&str]| absent(&words.iter().map(OsString::from).collect::<Vec<_>>(), Path::new("/etc"), &files, &BTreeMap::new());
         assert_eq!(found(&["cat", "-n", "passwd", "debian_version"]), Some(PathBuf::from("debian_version")));
         assert_eq!(found(&["cat", "passwd", "/etc", "nonesuch"]), None);
+    }
+
+    #[test]
+    fn a_directory_that_is_nowhere_is_missed_before_a_kernel_is_fetched() {
+        let mut files = base(0).unwrap();
+        files.add_link(Path::new("/link"), OsStr::new("/somewhere"));
+        let check = |path: &str| check_directories(&Stack { directories: [PathBuf::from(path)].into(), ..Stack::default() }, &GuestArguments::default(), &files);
+        for path in ["/", "/tmp", "/usr", "/link/below"] {
+            assert!(check(path).is_ok(), "{path}");
+        }
+        assert!(check("/nosuch").unwrap_err().to_string().contains("there is no directory /nosuch in the system; bring one of this machine along: -v DIR:/nosuch"));
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct Named {
     pub inputs: BTreeSet<PathBuf>,
     /// Inputs that it writes in place, too.
     pub disks: BTreeSet<PathBuf>,
+    /// Directories that a monitor uses.
+    pub directories: BTreeSet<PathBuf>,
 }
 
 impl Named {
@@ -36,6 +38,7 @@ impl Named {
                     self.outputs.insert(path());
                 }
                 Value::Input(_) => drop(self.inputs.insert(path())),
+                Value::Directory(_) => drop(self.directories.insert(path())),
                 Value::Disk(_) => {
                     let (file, is_read_only) = without_read_only(option.value);
                     let path = PathBuf::from(OsStr::from_bytes(file));

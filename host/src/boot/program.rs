@@ -39,6 +39,8 @@ pub struct Stack {
     /// Files of this machine that monitors write in place: absolute paths in the guest, with their
     /// paths here.
     pub disks: BTreeMap<PathBuf, PathBuf>,
+    /// Absolute paths in the guest of directories that monitors use.
+    pub directories: BTreeSet<PathBuf>,
     /// Kernel that the host brings for a machine in it.
     pub needs_kernel: Option<kernel::Kind>,
     /// Index of the program inside all monitors, if it is clear which that is.
@@ -162,6 +164,7 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
     let paths = |path: &PathBuf| (absolute(&start, path), absolute(scope.directory, path));
     stack.outputs = named.outputs.iter().map(paths).collect();
     stack.kept = named.kept.iter().map(|(path, kept)| (paths(path).1, *kept)).collect();
+    stack.directories = named.directories.iter().map(|path| paths(path).0).collect();
     stack.disks = named.bring_along(paths, (|path: &Path, here: &Path, is_disk| scope.has(path, here, is_disk), scope.root.is_none_or(Directory::passes_changes)), files)?;
     if stack.words.is_empty() {
         return Err(Failure::new(Class::Usage, "no program is named").remedy("try `nacre run sh`"));

@@ -68,6 +68,8 @@ pub enum Value {
     /// Number of files that stay of those that the monitor writes one after the other under each
     /// name of an output: see [`kept`].
     Kept(&'static str),
+    /// Directory of the environment.
+    Directory(&'static str),
     /// File that the monitor reads and writes, or only reads if `:ro` follows.
     Disk(&'static str),
 }
@@ -98,7 +100,7 @@ impl Value {
     pub const fn name(&self) -> Option<&'static str> {
         match self {
             Value::None => None,
-            Value::Text(name) | Value::Input(name) | Value::Output(name) | Value::Kept(name) | Value::Disk(name) => Some(name),
+            Value::Text(name) | Value::Input(name) | Value::Output(name) | Value::Kept(name) | Value::Directory(name) | Value::Disk(name) => Some(name),
         }
     }
 }
