@@ -246,6 +246,7 @@ fn say_missing(guest: &Guest, has_root: bool, status: i32) {
     match (&guest.absent, status) {
         (_, 0) => {}
         (Some(path), _) => eprintln!("nacre: {0} is a file of this machine that the guest does not have; give it along with --file {0}", path.display()),
+        (None, NOT_FOUND) if guest.has_guest => eprintln!("nacre: {} ended with status 127; if its guest did not find a program: that has busybox alone, unless machine --root DIR or --share DIR gives it more", guest.name),
         (None, NOT_FOUND) if has_root => eprintln!("nacre: {} ended with status 127; what it did not find has to be in the directory that is the guest's root, but for /dev, /proc, /run, /sys and /tmp, which are the guest's own: install it there, or name it with -v or --file", guest.name),
         (None, NOT_FOUND) => {
             eprintln!("nacre: {} ended with status 127; if it did not find a program that this machine has, name that with --file: --file /usr/bin/PROGRAM", guest.name)

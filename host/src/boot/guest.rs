@@ -57,6 +57,8 @@ pub struct Guest {
     pub program: String,
     /// A word of the command that is a file of this machine and none of the guest's.
     pub absent: Option<PathBuf>,
+    /// Part of the command runs in a guest of a machine.
+    pub has_guest: bool,
     /// A word of the command is the monitor `machine`, or a script that has the word.
     pub has_machine: bool,
 }
@@ -119,9 +121,9 @@ impl Guest {
         let image = writer::image(&root(products)?, &files).map_err(|message| Failure::new(Class::Internal, message))?;
         let program = stack.program.or(Some(0)).and_then(|at| arguments.command.get(at)).map_or(String::new(), |word| word.display().to_string());
         let name = arguments.command.first().map_or(String::new(), |word| word.display().to_string());
-        let absent = if below.is_some() || !arguments.volumes.is_empty() { None } else { absent(&arguments.command, &directory, &files, &stack.outputs) };
+        let absent = if below.is_some() || !arguments.volumes.is_empty() { None } else { absent(arguments.command.get(..stack.guest.unwrap_or(usize::MAX)).unwrap_or(&arguments.command), &directory, &files, &stack.outputs) };
         let (disks, outputs) = (stack.disks.values().cloned().collect(), stack.outputs.into_iter().chain(stack.disks).collect());
-        Ok(Guest { image, absent, outputs, disks, kept: stack.kept, name, program, has_machine })
+        Ok(Guest { image, absent, outputs, disks, kept: stack.kept, has_guest: stack.guest.is_some(), name, program, has_machine })
     }
 }
 
