@@ -354,8 +354,8 @@ fn chance_does_not_look_at_free_frames() {
     assert!(bank.population().0 <= MIN_FRAMES && bank.counts().put_away > 10_000, "{:?}", bank.counts());
 }
 
-/// Fault that finds no free frame empties several, where there are many: no page leaves for the next
-/// ones.
+/// Fault that finds no free frame empties several, where there are many: no page leaves for the
+/// next ones.
 #[test]
 fn several_pages_leave_at_once_where_there_are_many() {
     const FRAMES: u64 = 1024;

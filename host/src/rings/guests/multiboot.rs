@@ -50,7 +50,7 @@ const REFUSED: &[File] = &[file("one-screen", &["-DMULTIBOOT=1", "-DFLAGS=4"], f
 /// A guest that waits for three interrupts halts three times, or less often if two come at once:
 /// what it is given it takes before its next instruction, which here turns interrupts off.
 const HALTS: &str = "halts=$(machine --stats --memory 16M --kernel /one --initrd /module --append paging=none 2>&1 >/dev/null | sed -n 's/.*exit 0x78: //p'); test $halts -le 3; echo halts: $?\n";
-const REFUSAL: &str = "machine: the kernel's multiboot header requires a screen, which the machine lacks";
+const REFUSAL: &str = "the kernel's multiboot header requires a screen, which the machine lacks";
 
 /// Runs the cases whose names contain the filter.
 pub fn run(products: &Products, filter: &str, tally: &mut TestCounts) -> Outcome<()> {
@@ -106,7 +106,7 @@ fn fault(products: &Products, translator: &str) -> Outcome<Option<String>> {
     let guest = Guest::compose(products, &GuestArguments { files, command, ..GuestArguments::default() }, &Facts::PIPE)?;
     let image = Scratch::write("boot-image", &guest.image)?;
     let captured = capture(&machine(products, &image, MachineArguments { takes_turns: true, ..MachineArguments::default() }), limits(), b"")?;
-    let wanted: String = FILES.iter().map(expected).chain(REFUSED.iter().map(|_| format!("{REFUSAL}\n125\n"))).chain(["halts: 0\n".to_string()]).collect();
+    let wanted: String = FILES.iter().map(expected).chain(REFUSED.iter().map(|file| format!("machine: cannot load /{}: {REFUSAL}\n125\n", file.name))).chain(["halts: 0\n".to_string()]).collect();
     let passed = String::from_utf8_lossy(&captured.output) == wanted && matches!(captured.status, Ok(0));
     Ok((!passed).then(|| describe(&captured)))
 }
