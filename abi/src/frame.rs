@@ -87,17 +87,23 @@ pub mod word {
 
 /// Kinds of guests.
 pub mod kind {
-    /// The guest has tables of its own. The addresses of its space are its physical ones.
+    /// The guest has tables of its own. The addresses of its space are its physical ones. It is
+    /// left when it writes CR4 (by VMX: when that changes bits that no guest has by itself), and
+    /// when it writes CR0 if it has long mode enabled.
+    ///
+    /// Of guests of all kinds, the processor keeps its own CR4.MCE, CR0.CD and CR0.NW, and
+    /// RFLAGS.VM is 0 in long mode and without protection. By SVM a guest reads CR4.MCE as the
+    /// processor has it, and CR0.CD and CR0.NW as 0.
     pub const NESTED: u64 = 0;
     /// The guest runs on the tables of its spaces. CR0, CR3, CR4 and EFER in the frame are what the
-    /// guest believes; the processor runs with protection, paging and write protection on. If the
-    /// guest believes to be in long mode (CR0.PG and EFER.LME), so is the processor: addresses of
-    /// `SPACE` are those of the lower half of its own, and addresses of `UPPER_SPACE` those of the
-    /// upper half, counted from its start. Else the processor has 32-bit addresses: those below 3
-    /// GiB are addresses of `SPACE`, the others of `UPPER_SPACE`. The guest is left when it reads
-    /// or writes CR0, CR3 or CR4, at INVLPG and INVPCID, and for each page fault. By VMX it is not
-    /// left for reads of CR0 and CR4, which show what is in the frame, and for writes that change
-    /// nothing.
+    /// guest believes; the processor runs with protection, paging, write protection and EFER.NXE
+    /// on. If the guest believes to be in long mode (CR0.PG and EFER.LME), so is the processor:
+    /// addresses of `SPACE` are those of the lower half of its own, and addresses of `UPPER_SPACE`
+    /// those of the upper half, counted from its start. Else the processor has 32-bit addresses:
+    /// those below 3 GiB are addresses of `SPACE`, the others of `UPPER_SPACE`. The guest is left
+    /// when it reads or writes CR0, CR3 or CR4, at INVLPG and INVPCID, and for each page fault. By
+    /// VMX it is not left for reads of CR0 and CR4, which show what is in the frame, and for writes
+    /// that change nothing.
     pub const SHADOW: u64 = 1;
     /// Like [`NESTED`], and the guest is left for its reads and writes of CR0, CR3 and CR4 as one
     /// of kind [`SHADOW`] is. These and EFER in the frame are what the guest believes; the

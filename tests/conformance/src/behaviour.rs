@@ -94,4 +94,6 @@ pub const TESTS: &[Test] = &[
     test("GST1013", "whatever stands in a frame of a shadow guest, it is entered and left, or refused", shadow::any),
     test("GST1015", "a shadow guest with 32-bit addresses runs on the pages of both of its spaces", shadow::narrow),
     test("GST1016", "a watched guest is left for its control registers, and its frame keeps what it believes", shadow::watched),
+    test("GST1017", "no guest switches on protection keys, switches off machine checks or the caches, or has 16-bit programs that there are none of", guests::kept),
+    test("GST1018", "pages that are not executable are none for fetches alone, whatever a shadow guest believes", shadow::not_executable),
 ];

@@ -26,7 +26,8 @@ pub struct Features {
     pub isolates: bool,
     /// A switch of spaces needs nothing but `base_instructions` and a new root.
     pub is_plain: bool,
-    control_4: u64,
+    /// Bits of CR4 that the kernel runs with.
+    pub control_4: u64,
 }
 
 static FEATURES: BootCell<Features> = BootCell::new();

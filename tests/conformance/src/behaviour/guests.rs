@@ -123,6 +123,39 @@ pub fn exits() -> Result<(), String> {
     Ok(())
 }
 
+pub fn kept() -> Result<(), String> {
+    const CR4_WRITE_EXIT: u64 = 0x14;
+    const RCX: usize = word::REGISTERS + 1;
+    const PROTECTION_KEYS: u64 = 1 << 22;
+    const MACHINE_CHECKS: u64 = 1 << 6;
+    const CACHE_DISABLED: u64 = 1 << 30;
+    const VIRTUAL_8086: u64 = 1 << 17;
+    if !is_there()? {
+        return Ok(());
+    }
+    // mov cr4, eax; mov eax, cr4; mov ecx, cr0; hlt
+    guest(&[0x0f, 0x22, 0xe0, 0x0f, 0x20, 0xe0, 0x0f, 0x20, 0xc1, 0xf4]);
+    set(word::RAX, PROTECTION_KEYS);
+    set(word::CR0, 0x10 | CACHE_DISABLED);
+    set(word::RFLAGS, VIRTUAL_8086 | 2);
+    equal("a guest that wants protection keys", enter()?, CR4_WRITE_EXIT)?;
+    equal("its CR4", get(word::CR4), 0)?;
+    pass(3);
+    equal("hlt", enter()?, HALT_EXIT)?;
+    equal("a program of 16 bits outside of a 32-bit system", get(word::RFLAGS) & VIRTUAL_8086, 0)?;
+    let seen = (get(word::RAX) & MACHINE_CHECKS != 0, get(RCX) & CACHE_DISABLED != 0);
+    // By VMX a guest sees what it believes.
+    equal("machine checks and a cache that is off", seen, if is_intel() { (false, true) } else { (true, false) })?;
+    equal("its CR4, later", get(word::CR4), 0)?;
+    if is_intel() {
+        // mov cr0, eax
+        guest(&[0x0f, 0x22, 0xc0]);
+        set(word::RAX, 0x10 | CACHE_DISABLED);
+        equal("a guest that wants no cache", enter()?, CONTROL_WRITE_EXIT)?;
+    }
+    Ok(())
+}
+
 pub fn memory() -> Result<(), String> {
     if !is_there()? {
         return Ok(());

@@ -118,6 +118,20 @@ pub fn pages() -> Result<(), String> {
     faults("all forgotten", CODE, 0x10)
 }
 
+pub fn not_executable() -> Result<(), String> {
+    if !is_there()? {
+        return Ok(());
+    }
+    // mov rax, [rbx]; hlt
+    guest(&[0x48, 0x8b, 0x03, 0xf4])?;
+    set(word::EFER, 0x501);
+    set(word::REGISTERS + 3, DATA);
+    enter_page(LOWER_VIEW, CODE, EXECUTE, 0)?;
+    enter_page(LOWER_VIEW, DATA, READ, 1)?;
+    equal("a guest that knows of no such pages", enter()?, HALT_EXIT)?;
+    equal("what it believes", get(word::EFER), 0x501)
+}
+
 pub fn control() -> Result<(), String> {
     if !is_there()? {
         return Ok(());

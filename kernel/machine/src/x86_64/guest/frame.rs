@@ -1,5 +1,6 @@
 //! Words of a frame, and what becomes of it whichever processor the guest ran on.
 
+use super::super::features;
 use super::super::machine::X86;
 use nacre_abi::frame::{EXIT_INVALID, event, kind, word};
 use nacre_core::machine::{GuestEntry, Machine, Physical};
@@ -7,8 +8,16 @@ use nacre_core::machine::{GuestEntry, Machine, Physical};
 /// Bits of CR4 that a guest may set: VME to OSXMMEXCPT, UMIP, FSGSBASE, PCIDE, OSXSAVE, SMEP, SMAP.
 /// Not LA57.
 pub const CR4_BITS: u64 = 0x7ff | 1 << 11 | 1 << 16 | 1 << 17 | 1 << 18 | 1 << 20 | 1 << 21;
-/// Flags that there are.
-pub const RFLAGS_BITS: u64 = 0x3f_7fd7;
+/// Flags that there are, and the one of 16-bit programs in 32-bit systems.
+const RFLAGS_BITS: u64 = 0x3f_7fd7;
+const VIRTUAL_8086: u64 = 1 << 17;
+const PROTECTED: u64 = 1;
+/// Bits of CR0 by which caches do not work: the processor's, not the guest's alone.
+pub const CACHES_OFF: u64 = 0b11 << 29;
+/// Machine checks, in CR4. A processor that meets one without stops, guest or not.
+pub const MACHINE_CHECKS: u64 = 1 << 6;
+/// Pages that are not executable, in EFER. Tables of shadow guests have such, whatever these think.
+pub const NO_EXECUTE: u64 = 1 << 11;
 /// Exit for an access that the tables do not allow.
 pub const MEMORY_EXIT: u64 = 0x400;
 
@@ -36,6 +45,18 @@ pub fn write(frame: Physical, number: usize, value: u64) {
 /// processor's are others.
 pub fn keeps_control(entry: &GuestEntry) -> bool {
     entry.upper.is_some() || read(entry.frame, word::KIND) == kind::WATCHED
+}
+
+/// Flags of a guest, out of a frame's. `is_long`: it runs in long mode, where no program has 16
+/// bits by its flags.
+pub fn flags(word: u64, cr0: u64, is_long: bool) -> u64 {
+    let known = word & RFLAGS_BITS | 2;
+    if is_long || cr0 & PROTECTED == 0 { known & !VIRTUAL_8086 } else { known }
+}
+
+/// The processor's own bit of CR4 for machine checks.
+pub fn machine_checks() -> u64 {
+    features::get().control_4 & MACHINE_CHECKS
 }
 
 /// Returns true if the processor takes the event that a frame asks to be delivered.

@@ -2,7 +2,7 @@
 //! Offsets are in words of 64 bits. Manual: appendix B.
 
 use super::super::direct_map::thread_words;
-use super::frame::{CR4_BITS, RFLAGS_BITS, is_deliverable, keeps_control, read, write};
+use super::frame::{self, CACHES_OFF, CR4_BITS, is_deliverable, keeps_control, read, write};
 use super::pages::Pages;
 use super::shadow;
 use core::cell::Cell;
@@ -45,6 +45,9 @@ const PRIORITY_WRITES: u64 = 1 << 24;
 /// QEMU (7.2, for one) does not find back from a guest whose long mode is enabled and not active:
 /// it takes that for the kernel's own. So such a guest runs with long mode disabled.
 const CR0_WRITES: u64 = 1 << 16;
+/// Writes of CR4. Some of its bits give a guest registers that are nobody's at a switch of worlds
+/// (protection keys, control-flow enforcement), and one takes machine checks from the kernel.
+const CR4_WRITES: u64 = 1 << 20;
 /// Reads and writes of CR0, CR3 and CR4 by a guest whose monitor keeps them.
 const KEPT_REGISTERS: u64 = 0b11001 | 0b11001 << 16;
 /// #DB and #AC, which a guest can make a processor deliver for ever, and #MC.
@@ -125,7 +128,8 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> boo
     }
     registers.iter_mut().enumerate().for_each(|(number, register)| *register = read(frame, word::REGISTERS + number));
     block[PRIVILEGE].set((read(frame, word::PRIVILEGE) & 3) << 24);
-    let efer = block[EFER].get() & EFER_BITS & !LONG_ACTIVE;
+    let needed = if entry.upper.is_some() { frame::NO_EXECUTE } else { 0 };
+    let efer = block[EFER].get() & EFER_BITS & !LONG_ACTIVE | needed;
     let is_enabled = efer & LONG_ENABLED != 0;
     let is_long = is_enabled && block[CR0].get() & PAGING != 0;
     if keeps_control(entry) {
@@ -138,13 +142,16 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> boo
         }
     }
     block[EFER].set(if is_long { efer | LONG_ACTIVE } else { efer & !LONG_ENABLED } | SVME);
-    block[RFLAGS].set(block[RFLAGS].get() & RFLAGS_BITS | 2);
+    block[RFLAGS].set(frame::flags(block[RFLAGS].get(), block[CR0].get(), is_long));
     block[SHADOW].set(block[SHADOW].get() & 1);
     let inject = read(frame, word::INJECT);
     let external = (inject >> 31 & 1 == 1 && inject >> 8 & 7 == 0).then_some(inject & 0xff);
     block[INJECT].set(if external.is_some() { 0 } else { inject });
     control(block, pages, entry, is_enabled, external);
-    is_deliverable(block[INJECT].get()) && is_consistent(block, is_long)
+    let is_right = is_deliverable(block[INJECT].get()) && is_consistent(block, is_long);
+    block[CR0].set(block[CR0].get() & !CACHES_OFF);
+    block[CR4].set(block[CR4].get() & !frame::MACHINE_CHECKS | frame::machine_checks());
+    is_right
 }
 
 /// Lets a guest run without process identities, whatever it believes.
@@ -195,7 +202,7 @@ fn control(block: &[Cell<u64>; 512], pages: &Pages, entry: &GuestEntry, is_enabl
     let when = |is_so, bit| if is_so { bit } else { 0 };
     let leaving = LEAVING | when(window, LEAVING_WINDOW) | when(returns, LEAVING_RETURN) | when(hides_time, LEAVING_TIME);
     let is_shadow = entry.upper.is_some();
-    block[ACCESSES].set(ALL_DEBUG_ACCESSES | PRIORITY_WRITES | when(is_enabled, CR0_WRITES) | when(keeps_control(entry), KEPT_REGISTERS));
+    block[ACCESSES].set(ALL_DEBUG_ACCESSES | PRIORITY_WRITES | CR4_WRITES | when(is_enabled, CR0_WRITES) | when(keeps_control(entry), KEPT_REGISTERS));
     block[EXCEPTIONS].set(LEAVING_EXCEPTIONS | when(is_shadow, LEAVING_PAGE_FAULT) | (leaving | when(is_shadow, LEAVING_INVALIDATE)) << 32);
     block[INSTRUCTIONS].set(LEAVING_MORE | LEAVING_THIRD | when(is_shadow, LEAVING_PCID));
     block[PORT_MAP].set(pages.ports.0);
@@ -244,10 +251,14 @@ pub fn store(pages: &Pages, entry: &GuestEntry, registers: &Registers) -> u64 {
     exit
 }
 
-/// Writes the control registers, which a guest with tables of its own changes as it likes.
+/// Writes the control registers that a guest with tables of its own changes as it likes.
 fn store_control(block: &[Cell<u64>; 512], frame: Physical) {
-    let hidden = if block[CR0].get() & PAGING == 0 { read(frame, word::EFER) & LONG_ENABLED } else { 0 };
-    CONTROL.iter().for_each(|(to, from)| write(frame, *to, block[*from].get()));
+    let enabled = read(frame, word::EFER) & LONG_ENABLED;
+    let hidden = if block[CR0].get() & PAGING == 0 { enabled } else { 0 };
+    if enabled == 0 {
+        write(frame, word::CR0, block[CR0].get());
+    }
+    write(frame, word::CR3, block[CR3].get());
     write(frame, word::EFER, block[EFER].get() & !SVME | hidden);
 }
 

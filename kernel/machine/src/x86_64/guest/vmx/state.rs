@@ -2,7 +2,7 @@
 
 use super::super::super::direct_map::{DirectTables, thread_words};
 use super::super::super::{io, page_table};
-use super::super::frame::{CR4_BITS, Left, RFLAGS_BITS, is_deliverable, keeps_control, read, write};
+use super::super::frame::{self, CACHES_OFF, CR4_BITS, Left, is_deliverable, keeps_control, read, write};
 use super::super::shadow;
 use super::pages::{HOST_LIST, Pages};
 use super::world::{DescriptorTables, Registers};
@@ -24,7 +24,10 @@ const LONG_ENABLED: u64 = 1 << 8;
 const LONG_ACTIVE: u64 = 1 << 10;
 /// System call, long mode, no execute.
 const EFER_BITS: u64 = 1 | 1 << 8 | 1 << 11;
-const VIRTUAL_8086: u64 = 1 << 17;
+/// Bits that no guest has by itself: it is left when it changes what it sees of them. Neither an
+/// entry nor an exit changes those of the caches, so a guest's would stay behind it.
+const CR0_KEPT: u64 = NUMERIC_ERROR | CACHES_OFF;
+const CR4_KEPT: u64 = !CR4_BITS | frame::MACHINE_CHECKS;
 const INTERRUPTS: u64 = 1 << 9;
 const TRAP: u64 = 1 << 8;
 const NO_BREAKPOINTS: u64 = 0x400;
@@ -64,15 +67,16 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> Opt
     let get = |number| read(frame, number);
     registers.iter_mut().enumerate().for_each(|(number, register)| *register = get(word::REGISTERS + number));
     PLAIN.iter().for_each(|(from, to)| world::write(*to, get(*from)));
-    let (cr0, cr4, efer) = (get(word::CR0), get(word::CR4), get(word::EFER) & EFER_BITS);
+    let needed = if is_shadow { frame::NO_EXECUTE } else { 0 };
+    let (cr0, cr4, efer) = (get(word::CR0), get(word::CR4), get(word::EFER) & EFER_BITS | needed);
     let is_long = efer & LONG_ENABLED != 0 && cr0 & PAGING != 0;
     if !control(pages, entry, is_long) {
         return None;
     }
     let hidden = if is_shadow { LONG_ENABLED } else { 0 };
     world::write(field::EFER, if is_long { efer | LONG_ACTIVE } else { efer & !hidden });
-    let flags = get(word::RFLAGS) & RFLAGS_BITS | 2;
-    world::write(field::RFLAGS, if is_long { flags & !VIRTUAL_8086 } else { flags });
+    let flags = frame::flags(get(word::RFLAGS), if is_shadow { PROTECTED } else { cr0 }, is_long);
+    world::write(field::RFLAGS, flags);
     segments::load(frame);
     let is_held = get(word::SHADOW) & 1 == 1;
     world::write(field::ACTIVITY, 0);
@@ -104,23 +108,24 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> Opt
 fn control(pages: &Pages, entry: &GuestEntry, is_long: bool) -> bool {
     let [cr0, cr3, cr4] = [word::CR0, word::CR3, word::CR4].map(|number| read(entry.frame, number));
     let is_kept = keeps_control(entry);
+    let (real_0, real_4) = (cr0 & !CACHES_OFF | NUMERIC_ERROR, cr4 & !frame::MACHINE_CHECKS | frame::machine_checks() | VMX);
     if let Some(upper) = entry.upper {
         if !shadow::join(pages.root, entry.root, upper, is_long) {
             return false;
         }
         world::write(field::CR3, pages.root.0);
-        world::write(field::CR0, cr0 | PAGING | WRITE_PROTECTED | PROTECTED | NUMERIC_ERROR);
-        world::write(field::CR4, cr4 & !PROCESS_IDENTITIES | ADDRESS_EXTENSION | VMX);
+        world::write(field::CR0, real_0 | PAGING | WRITE_PROTECTED | PROTECTED);
+        world::write(field::CR4, real_4 & !PROCESS_IDENTITIES | ADDRESS_EXTENSION);
     } else {
         let hidden = if is_kept { cr4 & PROCESS_IDENTITIES } else { 0 };
         world::write(field::CR3, if hidden != 0 { cr3 & !IDENTITY_BITS } else { cr3 });
-        world::write(field::CR0, cr0 | NUMERIC_ERROR);
-        world::write(field::CR4, cr4 & !hidden | VMX);
+        world::write(field::CR0, real_0);
+        world::write(field::CR4, real_4 & !hidden);
     }
     // As by SVM, a guest that has long mode enabled is left when it changes CR0.
     let is_enabled = read(entry.frame, word::EFER) & LONG_ENABLED != 0;
-    world::write(field::CR0_MASK, if is_kept || is_enabled { u64::MAX } else { NUMERIC_ERROR });
-    world::write(field::CR4_MASK, if is_kept { u64::MAX } else { !CR4_BITS });
+    world::write(field::CR0_MASK, if is_kept || is_enabled { u64::MAX } else { CR0_KEPT });
+    world::write(field::CR4_MASK, if is_kept { u64::MAX } else { CR4_KEPT });
     world::write(field::CR0_SHOWN, cr0);
     world::write(field::CR4_SHOWN, cr4);
     cr0 >> 32 == 0 && cr4 & !CR4_BITS == 0
@@ -211,7 +216,7 @@ pub fn store(pages: &Pages, entry: &GuestEntry, registers: &Registers, waits: bo
     if !keeps_control(entry) {
         let merged = |real, shown, mask: u64| world::read(real) & !mask | world::read(shown) & mask;
         put(word::CR0, merged(field::CR0, field::CR0_SHOWN, world::read(field::CR0_MASK)));
-        put(word::CR4, merged(field::CR4, field::CR4_SHOWN, !CR4_BITS));
+        put(word::CR4, merged(field::CR4, field::CR4_SHOWN, CR4_KEPT));
         put(word::CR3, world::read(field::CR3));
         put(word::EFER, world::read(field::EFER));
     }
