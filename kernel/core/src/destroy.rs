@@ -227,12 +227,17 @@ impl<M: Machine> Kernel<M> {
         self.waiters_end(set.receivers())
     }
 
-    /// Makes sure that a thread is stopped and on no CPU. On another CPU: that one is told, and the
-    /// call is to be made again.
+    /// Makes sure that a thread is stopped and on no CPU. On another CPU: that one is told, once,
+    /// and the call is to be made again. Emulated CPUs that take turns lose theirs to each
+    /// interrupt, so one that is told again and again never comes to the end of the first.
     pub(crate) fn halt(&self, thread: Thread<'_>) -> Attempt<()> {
         if thread.cpu() != 0 && thread.cpu() != self.machine.cpu() as u64 + 1 {
-            thread.raise(Thread::EVICT);
-            self.machine.cpu_kick(thread.cpu() as usize - 1);
+            if thread.has(Thread::EVICT) {
+                core::hint::spin_loop();
+            } else {
+                thread.raise(Thread::EVICT);
+                self.machine.cpu_kick(thread.cpu() as usize - 1);
+            }
             return Err(Stop::Yield);
         }
         thread.raise(Thread::STOPPED);

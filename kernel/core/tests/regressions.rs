@@ -479,3 +479,20 @@ fn a_thread_that_was_alone_on_its_processor_shares_it_too() {
     world.pass(1);
     assert_ne!(on_second(), Some(world.physical(alone)));
 }
+
+#[test]
+fn a_processor_is_told_once_that_a_thread_has_to_go() {
+    let world = World::new(2);
+    world.map_ram();
+    let thread = world.make_thread(0);
+    world.ok(Call::ThreadStart, &[thread]);
+    world.kick_all();
+    world.call_on(0, Call::ThreadDestroy, &[thread]);
+    // Each time it is told that somebody else is ready.
+    for _ in 0..3 {
+        let before = world.machine().cpus[1].kicks.get();
+        world.enter(0);
+        assert_eq!(world.machine().cpus[1].kicks.get(), before + 1);
+    }
+    world.ok(Call::ThreadDestroy, &[thread]);
+}

@@ -52,6 +52,8 @@ pub struct FakeCpu {
     pub time_hidden: Cell<bool>,
     /// Another CPU wants it to look.
     pub kicked: Cell<bool>,
+    /// Number of times that it was.
+    pub kicks: Cell<u32>,
 }
 
 /// The machine.
@@ -417,6 +419,7 @@ impl Machine for FakeMachine {
     fn cpu_kick(&self, cpu: usize) {
         assert_ne!(cpu, self.current.get(), "a CPU kicks itself");
         self.cpus[cpu].kicked.set(true);
+        self.cpus[cpu].kicks.set(self.cpus[cpu].kicks.get() + 1);
     }
 
     fn now(&self) -> u64 {
