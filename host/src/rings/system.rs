@@ -27,6 +27,10 @@ const HOSTILE_CALLS: u64 = 1_000_000;
 /// Seed of the hostile program: fixed, so that a test run can be repeated.
 const HOSTILE_SEED: u64 = 1;
 
+/// Frames of guests that the frames program enters, and its threads that change them meanwhile.
+const FRAMES: u64 = 4_000;
+const MEDDLERS: u64 = 2;
+
 /// Delay of a late reader: longer than the program takes after its first line.
 const LATE: Duration = Duration::from_secs(2);
 
@@ -163,7 +167,8 @@ fn cpus_of(captured: &Captured) -> Option<u32> {
     rest.split(',').next()?.parse().ok()
 }
 
-/// Boots the hostile program; it passes by ending with 0 in a system that is still whole.
+/// Boots the hostile program and the frames program. They pass by ending with 0 in a system that is
+/// still whole.
 pub fn hostile(products: &Products, filter: &str) -> Outcome<TestCounts> {
     let mut tally = TestCounts::default();
     if products.program("hostile").is_none() {
@@ -181,7 +186,28 @@ pub fn hostile(products: &Products, filter: &str) -> Outcome<TestCounts> {
         let passed = matches!(captured.status, Ok(0)) && cpus_of(&captured) == Some(cpus);
         tally.note(&name, (!passed).then(|| describe(&captured)).as_deref());
     }
+    frames(products, filter, &mut tally)?;
     Ok(tally)
+}
+
+/// Boots the frames program: with threads that change frames while guests run, on memory that a
+/// pager takes away, and where nothing is left.
+fn frames(products: &Products, filter: &str, tally: &mut TestCounts) -> Outcome<()> {
+    let (frames, meddlers) = (FRAMES.to_string(), MEDDLERS.to_string());
+    let campaign = ["frames", "--frames", &frames, "--meddlers", &meddlers, "--seed", "1"];
+    let paged = [&["pager", "-m", "256K", "--chaos", "1"], &campaign[..], &["--paged"]].concat();
+    let cases = CPUS.map(|cpus| (format!("frames: {frames} frames, {meddlers} meddlers [cpus {cpus}]"), cpus, &campaign[..]));
+    let more = [
+        (format!("frames: {frames} frames below a pager [cpus 2]"), 2, &paged[..]),
+        ("frames: guests without tables, and without memory".to_string(), 1, &["frames", "--starve"]),
+    ];
+    for (name, cpus, words) in cases.into_iter().chain(more).filter(|(name, ..)| name.contains(filter)) {
+        // QEMU emulates SVM wrongly on several threads.
+        let captured = boot_on(products, MachineArguments { cpus, takes_turns: true, ..MachineArguments::default() }, words)?;
+        let passed = matches!(captured.status, Ok(0)) && !String::from_utf8_lossy(&captured.output).contains("no guests here");
+        tally.note(&name, (!passed).then(|| describe(&captured)).as_deref());
+    }
+    Ok(())
 }
 
 fn boot(products: &Products, cpus: u32, words: &[&str]) -> Outcome<Captured> {
