@@ -214,6 +214,7 @@ fn attend(machine: &Machine, limits: Limits, facts: Facts, commands: Option<(&na
     let result = session.wait();
     drop(raw);
     log.end();
+    desk.end();
     result
 }
 

@@ -6,9 +6,9 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -36,6 +36,9 @@ const MAX_PIECES: usize = 1024;
 #[derive(Clone, Debug, Default)]
 pub struct Desk {
     waiting: Arc<Mutex<BTreeMap<u64, SyncSender<Vec<u8>>>>>,
+    writers: Arc<Writers>,
+    /// The machine has ended: nothing is answered any more. Changes with `waiting` locked.
+    is_over: Arc<AtomicBool>,
     /// Output of the program.
     pub log: Log,
 }
@@ -78,10 +81,13 @@ impl Desk {
         }
         // Whoever knows the number says more about this command, which has to come first.
         let mut waiting = self.waiting.lock().ok()?;
+        if self.is_over.load(Ordering::Relaxed) {
+            return None;
+        }
         events.send(Event::Control(format!("command {number} {operation} {flags} {text}\n"))).ok()?;
         // Whoever has gone is noticed below.
         let _ = stream.write_all(about_line(about, number).as_bytes());
-        waiting.insert(number, writer(stream));
+        waiting.insert(number, self.writer(stream));
         drop(waiting);
         // Nothing more is said: the end means that nobody waits any more.
         let _ = lines.into_inner().into_inner().read(&mut [0]);
@@ -98,6 +104,53 @@ impl Desk {
         Some(())
     }
 
+    /// Starts a thread that writes pieces of an answer, and closes the connection behind the last
+    /// one.
+    fn writer(&self, mut stream: UnixStream) -> SyncSender<Vec<u8>> {
+        let (sender, pieces) = sync_channel::<Vec<u8>>(MAX_PIECES);
+        let writers = self.writers.clone();
+        writers.begin();
+        thread::spawn(move || {
+            let _ = pieces.iter().try_for_each(|piece| stream.write_all(&piece));
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+            writers.end();
+        });
+        sender
+    }
+
+    /// Waits until all that the machine has answered was taken, or was not for too long. The
+    /// machine has ended: nothing more comes.
+    pub fn end(&self) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_over.store(true, Ordering::Relaxed);
+        waiting.clear();
+        drop(waiting);
+        self.writers.wait();
+    }
+}
+
+/// Counts the threads that write answers.
+#[derive(Debug, Default)]
+struct Writers {
+    count: Mutex<usize>,
+    ended: Condvar,
+}
+
+impl Writers {
+    fn begin(&self) {
+        *self.count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    }
+
+    fn end(&self) {
+        *self.count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.ended.notify_all();
+    }
+
+    /// Waits until none is left. Each goes by itself: a write that takes too long fails.
+    fn wait(&self) {
+        let count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.ended.wait_while(count, |count| *count > 0));
+    }
 }
 
 impl Answers for Desk {
@@ -117,16 +170,6 @@ impl Answers for Desk {
             waiting.remove(&number);
         }
     }
-}
-
-/// Starts a thread that writes pieces of an answer, and closes the connection behind the last one.
-fn writer(mut stream: UnixStream) -> SyncSender<Vec<u8>> {
-    let (sender, pieces) = sync_channel::<Vec<u8>>(MAX_PIECES);
-    thread::spawn(move || {
-        let _ = pieces.iter().try_for_each(|piece| stream.write_all(&piece));
-        let _ = stream.shutdown(std::net::Shutdown::Both);
-    });
-    sender
 }
 
 /// Facts about the machine: the number of this process, and the command in base 16, its words with
@@ -260,5 +303,32 @@ mod tests {
         let said: Vec<String> = events.iter().map(|event| if let Event::Control(line) = event { line } else { String::new() }).collect();
         assert_eq!((&*said[0], &*said[2], said.len()), ("command 3 2 4294967304 \n", "cancel 3\n", 3));
         assert!(said[1].starts_with("command ") && said[1].ends_with(" 10 4294967296 33\n"), "{}", said[1]);
+    }
+
+    #[test]
+    fn a_slow_reader_has_all_of_an_answer_when_the_machine_has_ended() {
+        const PIECES: usize = 300;
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let (sender, events) = channel();
+        ours.write_all(b"2 1\n").unwrap();
+        let desk = Desk::default();
+        let served = thread::spawn({
+            let desk = desk.clone();
+            move || desk.attend(theirs, 3, &(1, String::new()), &sender)
+        });
+        assert!(matches!(events.recv(), Ok(Event::Control(_))));
+        while !desk.waiting.lock().unwrap().contains_key(&3) {}
+        // More than the socket holds.
+        (0..PIECES).for_each(|_| desk.write(3, &[b'x'; 16384]));
+        desk.done(3, 0);
+        let reader = thread::spawn(move || {
+            let mut answer = Vec::new();
+            thread::sleep(Duration::from_millis(50));
+            ours.read_to_end(&mut answer).map(|_| answer.len())
+        });
+        desk.end();
+        assert_eq!(desk.writers.count.lock().map(|count| *count).ok(), Some(0));
+        assert_eq!(reader.join().unwrap().unwrap(), "about 1 3 \n".len() + PIECES * 16384 + "done 0\n".len());
+        let _ = served.join();
     }
 }

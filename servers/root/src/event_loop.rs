@@ -20,6 +20,11 @@ const SIGNAL_STATUS: u64 = 128;
 /// Time in nanoseconds to wait, at the end, for a line that takes nothing, and how often.
 const STALL: u64 = 10_000_000;
 const MAX_STALLS: u32 = 1000;
+/// Number of turns of an idle loop behind the first such wait, and behind each at most. The clock of
+/// a machine that counts instructions jumps over the time in which nothing runs: there, the host
+/// has only the time that instructions take.
+const TURNS: u32 = 20_000;
+const MAX_TURNS: u32 = 1_000_000;
 
 impl Root {
     /// Answers events until the program has ended and everything it wrote has gone out.
@@ -75,7 +80,12 @@ impl Root {
             let before = self.pending();
             let patience = Some(self.console.patience()).filter(|patience| *patience != 0);
             self.step(endpoint, patience.map_or(STALL, |patience| patience.min(STALL)))?;
-            stalls = if self.pending() == before { stalls + 1 } else { 0 };
+            if self.pending() != before {
+                stalls = 0;
+                continue;
+            }
+            stalls += 1;
+            (0..(TURNS * stalls).min(MAX_TURNS)).for_each(|turn| _ = core::hint::black_box(turn));
         }
         Ok(())
     }
