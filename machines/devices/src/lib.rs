@@ -33,7 +33,7 @@ pub use lapic_state::{Action, LocalApicState, Message, Refused, Signal};
 pub use pic::{ChipState, Pic, PicState};
 pub use pit::{ChannelState, Pit, PitState};
 pub use platform::{Platform, PlatformState, SERIAL_LINES};
-pub use power::{EVENT_PORT, Power, PowerState};
+pub use power::{EVENT_PORT, Events, GENERAL_PORT, Power, PowerState};
 pub use rtc::{Rtc, RtcState};
 pub use uart::{INPUT_SIZE, OUTPUT_SIZE, Uart, UartState};
 

@@ -2,13 +2,13 @@
 
 use crate::hpet::{FIRST_INPUT, INPUTS, TIMERS};
 use crate::{
-    Apics, ApicsState, BadState, Control, ControlState, EVENT_PORT, Hpet, HpetState, Outcome, Pic,
+    Apics, ApicsState, BadState, Control, ControlState, EVENT_PORT, GENERAL_PORT, Hpet, HpetState, Outcome, Pic,
     PicState, Pit, PitState, Power, PowerState, Rtc, RtcState, Signal, Uart, UartState,
     check_version,
 };
 
 /// Version of [`PlatformState`].
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Input of the I/O APIC that the timer's line leads to.
 const TIMER_INPUT: usize = 2;
 const TIMER_LINE: u8 = 0;
@@ -68,6 +68,7 @@ const RANGES: &[Range] = &[
     range(0x4d0, 0x4d1, Device::Pic),
     range(EVENT_PORT, EVENT_PORT + 3, Device::Power),
     range(0x604, 0x605, Device::Control),
+    range(GENERAL_PORT, GENERAL_PORT + 3, Device::Power),
     range(0xcf9, 0xcf9, Device::Control),
     Range { first: 0xcf8, last: 0xcff, device: Device::NoPci, width: 4 },
 ];
@@ -321,6 +322,17 @@ impl Platform {
     pub fn press_power(&mut self) {
         self.power.press();
         self.follow_lines();
+    }
+
+    /// Tells that the machine has a new identity.
+    pub fn tell_generation(&mut self) {
+        self.power.tell_generation();
+        self.follow_lines();
+    }
+
+    /// Lets the clock show so many seconds more: the machine goes on elsewhere, at another time.
+    pub fn move_calendar(&mut self, seconds: i64) {
+        self.rtc.move_calendar(seconds);
     }
 
     /// Returns the first serial line with output that waits.

@@ -1,32 +1,64 @@
-//! Power events by ACPI's fixed registers: a button, whose press is an interrupt until the guest
-//! has seen it. Specification: ACPI 6.5, 4.8.3.
+//! Events by ACPI's registers: the power button, by the fixed ones, and the machine's new identity,
+//! by the general ones. Each is an interrupt until the guest has seen it. Specification: ACPI 6.5,
+//! 4.8.3 and 4.8.4.
 //!
 //! | port | register |
 //! | --- | --- |
-//! | 0x600 | events that have come, 16 bits; ones that are written clear theirs |
-//! | 0x602 | events that interrupt, 16 bits |
+//! | 0x600 | fixed events that have come, 16 bits; ones that are written clear theirs |
+//! | 0x602 | fixed events that interrupt, 16 bits |
+//! | 0x608, 0x60a | the same for general events |
 
 use crate::{BadState, check_version};
 
 /// Version of [`PowerState`].
-const VERSION: u32 = 1;
-/// First port.
+const VERSION: u32 = 2;
+/// First port of fixed events.
 pub const EVENT_PORT: u16 = 0x600;
+/// First port of general events.
+pub const GENERAL_PORT: u16 = 0x608;
 /// Event of the power button.
 const BUTTON: u16 = 1 << 8;
+/// Event of a new identity: the first of the general ones.
+const GENERATION: u16 = 1;
 
 /// State of the registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PowerState {
     /// Version of this struct.
     pub version: u32,
+    /// Fixed events.
+    pub fixed: Events,
+    /// General events.
+    pub general: Events,
+}
+
+/// State of a block of registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Events {
     /// Events that have come.
     pub events: u16,
     /// Events that interrupt.
     pub enabled: u16,
 }
 
-/// Registers of power events.
+impl Events {
+    fn read(&self, port: u16) -> u8 {
+        let [low, high] = if port & 2 == 0 { self.events } else { self.enabled }.to_le_bytes();
+        if port & 1 == 0 { low } else { high }
+    }
+
+    fn write(&mut self, port: u16, value: u8) {
+        let shift = u32::from(port & 1) * 8;
+        let value = u16::from(value) << shift;
+        if port & 2 == 0 {
+            self.events &= !value;
+        } else {
+            self.enabled = self.enabled & !(0xff << shift) | value;
+        }
+    }
+}
+
+/// Registers of events.
 #[derive(Clone, Debug)]
 pub struct Power {
     state: PowerState,
@@ -51,29 +83,27 @@ impl Power {
 
     /// Presses the button.
     pub fn press(&mut self) {
-        self.state.events |= BUTTON;
+        self.state.fixed.events |= BUTTON;
+    }
+
+    /// Tells that the machine has a new identity.
+    pub fn tell_generation(&mut self) {
+        self.state.general.events |= GENERATION;
     }
 
     /// Returns true if an event interrupts.
     pub fn interrupt(&self) -> bool {
-        self.state.events & self.state.enabled != 0
+        [self.state.fixed, self.state.general].iter().any(|block| block.events & block.enabled != 0)
     }
 
     /// Reads a port of the table above.
     pub fn read(&self, port: u16) -> u8 {
-        let [low, high] = if port & 2 == 0 { self.state.events } else { self.state.enabled }.to_le_bytes();
-        if port & 1 == 0 { low } else { high }
+        if port < GENERAL_PORT { self.state.fixed.read(port) } else { self.state.general.read(port) }
     }
 
     /// Writes a port of the table above.
     pub fn write(&mut self, port: u16, value: u8) {
-        let shift = u32::from(port & 1) * 8;
-        let value = u16::from(value) << shift;
-        if port & 2 == 0 {
-            self.state.events &= !value;
-        } else {
-            self.state.enabled = self.state.enabled & !(0xff << shift) | value;
-        }
+        if port < GENERAL_PORT { self.state.fixed.write(port, value) } else { self.state.general.write(port, value) }
     }
 }
 
@@ -100,5 +130,19 @@ mod tests {
         let copy = Power::restore(&power.state()).unwrap();
         assert_eq!(copy.state(), power.state());
         assert!(Power::restore(&PowerState::default()).is_err());
+    }
+
+    #[test]
+    fn a_new_identity_is_an_event_of_its_own() {
+        let mut power = Power::new();
+        power.write(0x602, 0xff);
+        power.write(0x60a, 1);
+        power.tell_generation();
+        assert!(power.interrupt());
+        assert_eq!([0x600, 0x601, 0x608, 0x609, 0x60a].map(|port| power.read(port)), [0, 0, 1, 0, 1]);
+        power.write(0x600, 0xff);
+        assert!(power.interrupt());
+        power.write(0x608, 1);
+        assert!(!power.interrupt());
     }
 }

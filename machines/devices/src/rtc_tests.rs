@@ -155,3 +155,20 @@ fn memory_is_kept_with_the_state() {
     ];
     assert!(lies.iter().all(|lie| Rtc::restore(lie).is_err()));
 }
+
+#[test]
+fn the_calendar_goes_on_where_the_machine_stood_still() {
+    let mut rtc = Rtc::new(86_400);
+    // The guest's own time, which is not the machine's, is later by as much.
+    set(&mut rtc, 0x32, 0x20, 0);
+    let before = [4, 2, 0].map(|index| register(&mut rtc, index, 5 * SECOND));
+    rtc.move_calendar(3_600 + 120);
+    let after = [4, 2, 0].map(|index| register(&mut rtc, index, 5 * SECOND));
+    assert_eq!((before, after), ([0, 0, 5], [1, 2, 5]));
+    assert_eq!(register(&mut rtc, 0x32, 5 * SECOND), 0x20);
+    for seconds in [i64::MAX, i64::MIN, i64::MIN, i64::MAX] {
+        rtc.move_calendar(seconds);
+        let state = rtc.state();
+        assert_eq!(Rtc::restore(&state).map(|clock| clock.state()), Ok(state));
+    }
+}

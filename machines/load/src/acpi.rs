@@ -25,9 +25,10 @@ const COMPILER: &[u8; 4] = b"NACR";
 
 /// Interrupt line of power events.
 pub const POWER_LINE: u8 = 9;
-/// Ports of power events (status, enabled) and of power control.
+/// Ports of power events (status, enabled), of power control and of general events.
 const EVENTS: u32 = 0x600;
 const CONTROL: u32 = 0x604;
+const GENERAL: u32 = 0x608;
 /// Port of a reset, and the value.
 const RESET: (u64, u8) = (0xcf9, 6);
 /// Address of each processor's own APIC.
@@ -125,7 +126,8 @@ fn fixed(dsdt: u64) -> Vec<u8> {
     put(46, &u16::from(POWER_LINE).to_le_bytes());
     put(56, &EVENTS.to_le_bytes());
     put(64, &CONTROL.to_le_bytes());
-    put(88, &[4, 2]);
+    put(80, &GENERAL.to_le_bytes());
+    put(88, &[4, 2, 0, 0, 4]);
     put(96, &NEVER.to_le_bytes());
     put(98, &NEVER.to_le_bytes());
     put(108, &[0x32]);
@@ -136,6 +138,7 @@ fn fixed(dsdt: u64) -> Vec<u8> {
     put(140, &dsdt.to_le_bytes());
     put(148, &port(32, EVENTS.into()));
     put(172, &port(16, CONTROL.into()));
+    put(220, &port(32, GENERAL.into()));
     bytes
 }
 

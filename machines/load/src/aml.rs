@@ -1,6 +1,8 @@
-//! The definition block of a machine, in ACPI's byte code: how it is turned off, and its PCI bus.
+//! The definition block of a machine, in ACPI's byte code: how it is turned off, its PCI bus, and
+//! its identity.
 //! Specification: ACPI 6.5, chapter 20.
 
+use crate::generation::IDENTITY;
 use alloc::vec::Vec;
 
 /// Sleep type that turns the machine off.
@@ -23,8 +25,28 @@ pub fn definitions() -> Vec<u8> {
         name(b"_PRT", &package(&routes())),
     ];
     let device = sized(&[0x5b, 0x82], &[&b"PCI0"[..], &bus.concat()].concat());
-    let scope = sized(&[0x10], &[&b"\\_SB_"[..], &device].concat());
-    [off, scope].concat()
+    let scope = sized(&[0x10], &[&b"\\_SB_"[..], &device, &generation()].concat());
+    [off, scope, generation_event()].concat()
+}
+
+/// Device that has the machine's identity at an address, whose halves `ADDR` tells. It is known by
+/// either compatible name.
+fn generation() -> Vec<u8> {
+    let body = [
+        name(b"_HID", &string("NACR0001")),
+        name(b"_CID", &package(&[string("VM_Gen_Counter"), string("VMGENCTR")])),
+        name(b"_DDN", &string("VM_Gen_Counter")),
+        name(b"ADDR", &package(&[number(IDENTITY as u32), number((IDENTITY >> 32) as u32)])),
+    ];
+    sized(&[0x5b, 0x82], &[&b"VGEN"[..], &body.concat()].concat())
+}
+
+/// Method of the first general event, which tells that device's driver of it.
+fn generation_event() -> Vec<u8> {
+    const CHANGED: u8 = 0x80;
+    let notify = [&[0x86][..], b"\\\x2e_SB_VGEN", &number(CHANGED.into())].concat();
+    let method = sized(&[0x14], &[&b"_E00"[..], &[0], &notify].concat());
+    sized(&[0x10], &[&b"\\_GPE"[..], &method].concat())
 }
 
 /// An object with the length of its body in front.
@@ -51,6 +73,10 @@ fn number(value: u32) -> Vec<u8> {
         2..=0xff => Vec::from([0x0a, value as u8]),
         _ => [&[0x0c][..], &value.to_le_bytes()].concat(),
     }
+}
+
+fn string(text: &str) -> Vec<u8> {
+    [&[0x0d][..], text.as_bytes(), &[0]].concat()
 }
 
 /// A package of at most 255 elements.
@@ -109,5 +135,15 @@ mod tests {
         assert_eq!(routes.len(), 128);
         assert_eq!(routes[4], [0x12, 11, 4, 0x0c, 0xff, 0xff, 1, 0, 0, 0, 0x0a, 11]);
         assert!(routes.iter().enumerate().all(|(index, route)| route.last() == Some(&LINES[index / 4 % 2])));
+    }
+
+    #[test]
+    fn the_identity_has_an_address_and_an_event() {
+        let device = generation();
+        assert_eq!(device[..2], [0x5b, 0x82]);
+        assert_eq!(usize::from(device[2] & 15) | usize::from(device[3]) << 4, device.len() - 2);
+        // ADDR: a package of two numbers.
+        assert!(device.ends_with(b"\x08ADDR\x12\x08\x02\x0c\x00\xf0\x0e\x00\x00"));
+        assert_eq!(generation_event(), b"\x10\x1a\\_GPE\x14\x13_E00\x00\x86\\\x2e_SB_VGEN\x0a\x80");
     }
 }

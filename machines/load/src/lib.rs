@@ -14,6 +14,7 @@ mod aml;
 pub mod cpio;
 mod elf;
 mod error;
+pub mod generation;
 mod header;
 pub mod linux;
 mod multiboot;
