@@ -9,8 +9,10 @@ extern crate alloc;
 mod arena;
 mod changes;
 mod commands;
+mod counters;
 mod data;
 mod files;
+mod follow;
 mod fork;
 mod freeze;
 mod input;
@@ -79,7 +81,7 @@ fn begin(world: &mut World, options: &Options<'_>, arguments: &Arguments) -> Res
     let size = options.memory.unwrap_or_else(|| usual_size(&services)).max(LEAST).next_multiple_of(PAGE_SIZE);
     let arena = check_memory(size).and_then(|()| Arena::take(ORIGINAL, size, 0, 0)).map_err(|errno| format!("no memory for an environment of {} KiB ({errno}); give it less with -m", size >> 10))?;
     let wrong = |errno: Errno| format!("cannot make the environment: {errno}");
-    let outside = Outside::new(world.set(), ORIGINAL, arena, services, world.desk.clone()).map_err(wrong)?;
+    let outside = Outside::new(world.set(), ORIGINAL, arena, services, world.desk.clone(), world.clock).map_err(wrong)?;
     let command = options.command.iter().map(|word| word.to_vec()).collect();
     let mut life = Life::new(outside, command);
     match life.start(options.command, arguments) {

@@ -7,6 +7,7 @@
 use crate::arena::{Arena, First, Piece, Use};
 use crate::changes::Changes;
 use crate::commands::{Commands, Desk};
+use crate::counters::Counter;
 use crate::input::Input;
 use crate::origin::Source;
 use crate::pools::{OUTERMOST, Pools};
@@ -17,11 +18,12 @@ use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights, fault};
 use nacre_abi::message::{KERNEL_BITS, NO_REFERENCES};
 use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
+use nacre_nest::clock::Clock;
 use nacre_nest::supply::{self, ResourceSource};
 use nacre_nest::{Services, SpawnError};
-use nacre_proto::flags::{POOL_DATA, POOL_NAMELESS, SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED, SERVICE_CHANNELS, SERVICE_CONTROL, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
+use nacre_proto::flags::{POOL_DATA, POOL_NAMELESS, SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_CONTROL, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
 use nacre_proto::server::Given;
-use nacre_proto::{Errno, Request, parent, segment};
+use nacre_proto::{Errno, Request, clock, parent, segment};
 use nacre_sys::{Condition, OwnedCondition, OwnedPort, OwnedReference, PortSet, Reference, Region, SpanMut};
 
 /// Number of the port of the environment's parent.
@@ -112,6 +114,10 @@ pub struct Outside {
     pub input: Option<Input>,
     /// Nanoseconds that its monotonic clock is before ours.
     pub clock_ahead: u64,
+    /// Our parent's clock.
+    pub clock: Clock,
+    /// Counters of programs inside.
+    pub counters: Vec<Counter>,
     /// Set if the environment stands still for a command, so that what waits is not asked for.
     pub is_held: bool,
     /// Numbers of the ports, by their addresses.
@@ -159,10 +165,10 @@ pub type Parts = ([u64; 6], Vec<OwnedReference>);
 
 impl Outside {
     /// Makes one without ports, for the environment with this number. All will be in `set`.
-    pub fn new(set: PortSet, place: u64, arena: Arena, services: Services, desk: Rc<Desk>) -> Result<Outside, Errno> {
+    pub fn new(set: PortSet, place: u64, arena: Arena, services: Services, desk: Rc<Desk>, clock: Clock) -> Result<Outside, Errno> {
         let pools = Pools::new(arena.size());
         let waiters = Waiters::new(OwnedPort::new(place << ENVIRONMENT_SHIFT | WAKE, set)?);
-        Ok(Outside { set, place, entries: Vec::new(), arena, pools, ended: None, waiters, commands: Commands::new(desk), changes: Changes::default(), input: None, clock_ahead: 0, is_held: false, places: BTreeMap::new(), free: Vec::new(), services })
+        Ok(Outside { set, place, entries: Vec::new(), arena, pools, ended: None, waiters, commands: Commands::new(desk), changes: Changes::default(), input: None, clock_ahead: 0, clock, counters: Vec::new(), is_held: false, places: BTreeMap::new(), free: Vec::new(), services })
     }
 
     /// A port with this number.
@@ -294,6 +300,7 @@ impl Outside {
         self.free.push(word as usize);
         match &entry.what {
             What::Segment(piece, _) => {
+                self.forget_counters(word);
                 // The contents go before others get the place.
                 self.arena.reclaim_piece(piece);
                 self.give_back(piece.pool, piece.offset, piece.size);
@@ -317,6 +324,7 @@ impl Outside {
             Some(What::Segment(..)) => self.segment_of(request, word),
             Some(What::Control) => self.service_of_commands(request),
             Some(What::Seat) => self.seat(request, word),
+            Some(What::Outside(Some(_), Source::Service(SERVICE_CLOCK))) if request.label() == clock::follow::LABEL => self.follow(request),
             Some(What::Outside(Some(_), _)) => match self.ask(request) {
                 Ok(Some(parts)) => Ok(parts),
                 Ok(None) => return,

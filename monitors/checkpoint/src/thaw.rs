@@ -92,6 +92,8 @@ fn thaw_with(world: &mut World, source: impl FnMut(&mut [u8]) -> Result<(), Faul
         count => lost.push(format!("{count} of the files that it had changed could not be written")),
     }
     let mut life = build(world, ORIGINAL, &facts, &objects, arena, &mut lost)?;
+    let now = time()?.1 + life.outside.clock_ahead;
+    life.outside.move_counters(&facts, now).map_err(|errno| format!("cannot let its clocks go on: {errno}"))?;
     if !is_template {
         world.screen.set_attributes(&facts.terminal);
         life.outside.attend_again();
@@ -110,7 +112,7 @@ fn no_memory(size: u64, errno: Errno) -> String {
 pub fn build(world: &World, place: u64, facts: &Facts, objects: &[Object], arena: Arena, lost: &mut Vec<String>) -> Result<Life, String> {
     let wrong = |errno: Errno| format!("cannot make the environment: {errno}");
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
-    let mut outside = Outside::new(world.set(), place, arena, services, world.desk.clone()).map_err(wrong)?;
+    let mut outside = Outside::new(world.set(), place, arena, services, world.desk.clone(), world.clock).map_err(wrong)?;
     outside.pools = pools(facts).ok_or_else(|| Fault::Nonsense.to_string())?;
     outside.clock_ahead = facts.monotonic.saturating_sub(time()?.1);
     let entries = entries(facts, &outside, lost).map_err(wrong)?;
@@ -118,6 +120,7 @@ pub fn build(world: &World, place: u64, facts: &Facts, objects: &[Object], arena
     let frame = frame(&outside);
     frame.restore_objects(&mut outside.arena, objects).map_err(said("making the environment anew"))?;
     connect(facts, &frame, &mut outside)?;
+    outside.take_counters(&facts.counters, &frame).map_err(wrong)?;
     Ok(Life::new(outside, facts.command.clone()))
 }
 

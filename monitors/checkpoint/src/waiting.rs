@@ -264,10 +264,15 @@ impl Outside {
     /// Returns the object of somebody else's behind a reference that leads to a port of ours, and
     /// the number of that port.
     fn behind(&self, reference: Reference) -> Result<Option<(u64, Reference)>, Errno> {
-        let Some(revealed) = reference.reveal(FIRST_ADDRESS, LAST_ADDRESS - FIRST_ADDRESS)? else { return Ok(None) };
-        let Some(number) = self.places.get(&revealed.address) else { return Ok(None) };
-        let (original, _) = self.original(*number).map_err(|_| Errno::EXDEV)?;
-        Ok(Some((*number, original)))
+        let Some(number) = self.number_behind(reference)? else { return Ok(None) };
+        let (original, _) = self.original(number).map_err(|_| Errno::EXDEV)?;
+        Ok(Some((number, original)))
+    }
+
+    /// Returns the number of the port of ours that a reference leads to, if it does.
+    pub fn number_behind(&self, reference: Reference) -> Result<Option<u64>, Errno> {
+        let revealed = reference.reveal(FIRST_ADDRESS, LAST_ADDRESS - FIRST_ADDRESS)?;
+        Ok(revealed.and_then(|revealed| self.places.get(&revealed.address).copied()))
     }
 
     fn send(&mut self, word: u64, asked: &Asked<'_>, given: &[Brought]) -> Result<Outcome, Errno> {

@@ -15,9 +15,10 @@ use nacre_sys::{Space, Status};
 
 /// Requests that would bring in what cannot be recorded: their errors, and what the program would
 /// do by them if people are to be told.
-const REFUSED: [(u32, Errno, &str); 4] = [
+const REFUSED: [(u32, Errno, &str); 5] = [
     // The program asks for the time by messages instead.
     (clock::scale::LABEL, Errno::ENOSYS, ""),
+    (clock::follow::LABEL, Errno::ENOSYS, ""),
     // Who its parent is can be asked by messages.
     (process::parents::LABEL, Errno::EPERM, ""),
     // What shared memory would bring comes by messages instead.

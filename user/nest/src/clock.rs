@@ -53,6 +53,32 @@ impl Clock {
         matches!(self.source, Source::Asked(_))
     }
 
+    /// Returns the formula of the processor's counter, if the clock goes by that.
+    pub fn scale(&self) -> Option<Scale> {
+        match self.source {
+            Source::Counted(scale) => Some(scale),
+            Source::Asked(_) => None,
+        }
+    }
+
+    /// Returns nanoseconds since 1970. A clock that is asked may have been frozen meanwhile, and
+    /// tells the time of the machine that it is in now.
+    pub fn real_time(&self) -> Result<u64, Errno> {
+        match self.source {
+            Source::Counted(_) => Ok(self.now().wrapping_add(self.since_1970)),
+            Source::Asked(service) => ask(service, CLOCK_REALTIME),
+        }
+    }
+
+    /// Asks the parent to keep a counter of ours going where we are frozen, whose words lie at
+    /// these offsets of a segment: its formula. The port is told with these bits when we go on.
+    /// `ENOSYS`: nobody freezes us, or only by asking is the time to be had.
+    pub fn follow(&self, segment: Reference, words: (u64, u64), told: (Reference, u64)) -> Result<Scale, Errno> {
+        let Source::Asked(service) = self.source else { return Err(Errno::ENOSYS) };
+        let reply = clock::follow(service, words.0, words.1, told.1, segment, told.0)?;
+        Ok(Scale { start: reply.start, factor: reply.factor })
+    }
+
     /// The counter that the clock goes by. It stands still while nobody answers.
     pub fn ticks(&self) -> u64 {
         match self.source {

@@ -1,6 +1,6 @@
 //! Looks at a snapshot that somebody else may have written, before anything is made of it.
 
-use crate::image::{DATA, Facts, Port};
+use crate::image::{Counter, DATA, Facts, Port};
 use crate::{Object, PAGE, Place, THREAD_WORDS, Trouble, state_words};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -70,7 +70,7 @@ pub fn check(objects: &mut [Object], running: &[u64], size: u64, outside: &[Outs
 /// Checks the facts of an image as a whole: sizes, segments, and objects as [`check`] does.
 pub fn check_facts(facts: &mut Facts) -> Result<(), Trouble> {
     let is_size = |size: u64| size.is_multiple_of(PAGE) && size <= MAX_SIZE;
-    if !is_size(facts.size) || !is_size(facts.limit) || facts.size > facts.limit || !are_apart(facts) {
+    if !is_size(facts.size) || !is_size(facts.limit) || facts.size > facts.limit || !are_apart(facts) || !facts.counters.iter().all(|counter| is_counter(facts, counter)) {
         return Err(Trouble::Nonsense(0));
     }
     let kinds = kinds(facts);
@@ -101,6 +101,14 @@ fn are_apart(facts: &Facts) -> bool {
         (offset | size).is_multiple_of(PAGE) && *size > 0 && offset.checked_add(*size).is_some_and(|end| end <= limit) && !(is_data && *holds_objects)
     };
     ranges.iter().all(fits) && ranges.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0)
+}
+
+/// Returns true if the words of a counter lie in a segment for data.
+fn is_counter(facts: &Facts, counter: &Counter) -> bool {
+    let segment = usize::try_from(counter.segment).ok().and_then(|number| facts.ports.get(number)?.as_ref());
+    let Some(Port::Segment(start, size, ..)) = segment else { return false };
+    let is_word = |offset: u64| offset.is_multiple_of(8) && offset < *size;
+    *start >= DATA && is_word(counter.offset) && is_word(counter.flag)
 }
 
 /// Returns true if an object has as many words as its type's state.
@@ -222,6 +230,20 @@ mod tests {
             facts.ports.push(wrong);
             assert_eq!(check_facts(&mut facts), Err(Trouble::Nonsense(0)));
             facts.ports.pop();
+        }
+    }
+
+    #[test]
+    fn counters_are_words_of_data() {
+        let segment = |offset| Some(Port::Segment(offset, 0x1000, Vec::new(), 0, false));
+        let ports = vec![None, segment(0), segment(DATA), Some(Port::Parent)];
+        let counted = |segment, offset, flag| {
+            let counter = Counter { segment, offset, flag, told: (Place::Nothing, 1), speed: 1, is_asked: false };
+            check_facts(&mut Facts { size: 0x1000, limit: 0x10000, ports: ports.clone(), counters: vec![counter], ..Facts::default() })
+        };
+        assert_eq!((counted(2, 0xff8, 0), counted(2, 96, 112)), (Ok(()), Ok(())));
+        for (segment, offset, flag) in [(0, 0, 8), (1, 0, 8), (3, 0, 8), (4, 0, 8), (u64::MAX, 0, 8), (2, 4, 8), (2, 8, 0x1000), (2, u64::MAX - 7, 8)] {
+            assert_eq!(counted(segment, offset, flag), Err(Trouble::Nonsense(0)), "{segment} {offset} {flag}");
         }
     }
 }

@@ -23,7 +23,7 @@ pub const MAGIC: [u8; 8] = *b"nacreimg";
 /// First bytes of a round.
 pub const ROUND_MAGIC: [u8; 8] = *b"nacrernd";
 /// Version of the format. Others are refused by name.
-pub const VERSION: u64 = 7;
+pub const VERSION: u64 = 8;
 /// Distance at which the data of an environment begins: segments without kernel objects, in which
 /// no server's answer lands. An environment's other memory is smaller.
 pub const DATA: u64 = 1 << 40;
@@ -114,6 +114,23 @@ pub struct Waiting {
     pub given: Vec<u64>,
 }
 
+/// A counter of the environment's: the processor's, or its monotonic clock in ticks, and a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Counter {
+    /// Number of the port of the segment that has the words.
+    pub segment: u64,
+    /// Offset of the word that is added.
+    pub offset: u64,
+    /// Offset of the word that says whether the monotonic clock counts.
+    pub flag: u64,
+    /// The port that is told when the environment goes on, and the bits.
+    pub told: (Place, u64),
+    /// Ticks a second.
+    pub speed: u64,
+    /// The monotonic clock counts.
+    pub is_asked: bool,
+}
+
 /// A file that the environment has made or changed.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Change {
@@ -146,6 +163,8 @@ pub struct Facts {
     pub frozen_at: u64,
     /// Nanoseconds of its monotonic clock when it was frozen.
     pub monotonic: u64,
+    /// The processor's counter when it was frozen.
+    pub ticks: u64,
     /// The terminal's attributes, as its server gives them; none if there was no terminal.
     pub terminal: Vec<u8>,
     /// The monitor's ports, by their numbers.
@@ -156,6 +175,8 @@ pub struct Facts {
     pub running: Vec<u64>,
     /// Requests that wait for an answer.
     pub waiting: Vec<Waiting>,
+    /// Counters that go on where they stood.
+    pub counters: Vec<Counter>,
     /// Files that were made, changed and removed, each before what lies in it.
     pub changes: Vec<Change>,
     /// Number of pages that follow.

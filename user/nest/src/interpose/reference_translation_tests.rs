@@ -47,9 +47,9 @@ fn an_original_never_reaches_a_party_that_could_give_it_back() {
 }
 
 #[test]
-fn only_five_operations_look_at_an_original() {
+fn only_six_operations_look_at_an_original() {
     let peers: Vec<_> = kinds_in().into_iter().filter(|(_, kind)| matches!(kind, Ref::Peer(_))).map(|(one, _)| (one.protocol, one.name)).collect();
-    assert_eq!(peers, [("file", "lock_owned"), ("directory", "rename"), ("directory", "link"), ("directory", "watch"), ("directory", "charge")]);
+    assert_eq!(peers, [("file", "lock_owned"), ("directory", "rename"), ("directory", "link"), ("directory", "watch"), ("directory", "charge"), ("clock", "follow")]);
 }
 
 #[test]
