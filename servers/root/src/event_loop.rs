@@ -20,8 +20,8 @@ const SIGNAL_STATUS: u64 = 128;
 /// Time in nanoseconds to wait, at the end, for a line that takes nothing, and how often.
 const STALL: u64 = 10_000_000;
 const MAX_STALLS: u32 = 1000;
-/// Number of turns of an idle loop behind the first such wait, and behind each at most. The clock of
-/// a machine that counts instructions jumps over the time in which nothing runs: there, the host
+/// Number of turns of an idle loop behind the first such wait, and behind each at most. The clock
+/// of a machine that counts instructions jumps over the time in which nothing runs: there, the host
 /// has only the time that instructions take.
 const TURNS: u32 = 20_000;
 const MAX_TURNS: u32 = 1_000_000;
