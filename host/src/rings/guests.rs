@@ -7,6 +7,8 @@ mod copied;
 mod debugged;
 mod frozen;
 mod hostile;
+mod identity;
+mod moved;
 mod instants;
 mod kept;
 mod multiboot;
@@ -228,6 +230,8 @@ pub fn run(products: &Products, filter: &str, arguments: &TestArguments) -> Outc
     tally.add(frozen::run(products, filter, jobs)?);
     tally.add(instants::run(products, filter, jobs)?);
     copied::run(filter, &mut tally)?;
+    identity::run(products, filter, &mut tally)?;
+    moved::run(filter, &mut tally)?;
     tally.add(hostile::run(products, filter, jobs)?);
     debugged::run(products, filter, &mut tally)?;
     multiboot::run(products, filter, &mut tally)?;

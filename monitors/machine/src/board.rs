@@ -4,9 +4,11 @@
 //!
 //! Locks are taken in this order: output, devices, seats.
 
-use crate::cards::Extension;
+use crate::cards::{self, Extension};
+use crate::clock::Clock;
 use crate::exits::PortAccess;
 use crate::manifest::MANIFEST;
+use crate::options::Options;
 use crate::output::{Output, PATIENCE};
 use crate::seat::Seat;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -14,8 +16,9 @@ use alloc::format;
 use alloc::string::String;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use nacre_machine_devices::{MAX_PROCESSORS, OUTPUT_SIZE, Outcome, Platform};
+use nacre_machine_load::GuestMemory;
+use nacre_machine_load::generation::{IDENTITY, IDENTITY_SIZE};
 use nacre_nest::attending;
-use nacre_nest::clock::Clock;
 use nacre_proto::Errno;
 use nacre_rt::{stream, thread};
 use nacre_sys::FOREVER;
@@ -23,6 +26,8 @@ use nacre_sys::lock::{Condition, Lock};
 
 /// Processor that has written nothing that is to be shown.
 const NOBODY: usize = usize::MAX;
+/// Nanoseconds a second.
+const SECOND: u64 = 1_000_000_000;
 /// Bytes that were typed and that the guest has not taken.
 const INPUT: usize = 4096;
 
@@ -36,6 +41,8 @@ pub struct Devices {
     input: VecDeque<u8>,
     /// The guest takes what is typed.
     is_ready: bool,
+    /// Seconds since 1970 when the clock said 0, as the clock of the ports was last told.
+    calendar: u64,
     /// Time at which something happens by itself.
     alarm: Option<u64>,
     /// Time at which gathered output is to be shown.
@@ -133,6 +140,13 @@ impl Devices {
         self.platform.write_memory(processor, address, width, value, now);
     }
 
+    /// Lets the clock show the calendar of the machine below, which is another one now.
+    fn follow_calendar(&mut self) {
+        let calendar = self.clock.start_of_machine() / SECOND;
+        self.platform.move_calendar(calendar.wrapping_sub(self.calendar) as i64);
+        self.calendar = calendar;
+    }
+
     /// A processor waits for nothing but other processors, or no longer. Returns true if all do so:
     /// then the machine is over.
     pub fn set_idle(&mut self, processor: usize, is_idle: bool) -> bool {
@@ -142,23 +156,37 @@ impl Devices {
     }
 }
 
+/// Returns the devices that have no cards, as a reset leaves them, and the calendar that they were
+/// told.
+fn platform(clock: &Clock, options: &Options<'_>) -> (Platform, u64) {
+    let calendar = clock.start_of_machine() / SECOND;
+    let mut platform = Platform::new(calendar, options.processors);
+    cards::wire(&mut platform);
+    if options.has_hpet {
+        platform.add_hpet();
+    }
+    (platform, calendar)
+}
+
 impl Board {
     /// Puts the devices there and starts the timer's thread.
-    pub fn begin(&self, platform: Platform, extension: Extension, clock: Clock, is_ready: bool, processors: usize) -> Result<(), Errno> {
-        *self.devices.lock() = Some(Devices { platform, extension, clock, input: VecDeque::new(), is_ready, alarm: None, due: None, processors, idle: 0 });
+    pub fn begin(&self, extension: Extension, clock: Clock, options: &Options<'_>) -> Result<(), Errno> {
+        let (platform, calendar) = platform(&clock, options);
+        let (is_ready, processors) = (!options.is_ours(), options.processors);
+        *self.devices.lock() = Some(Devices { platform, extension, clock, input: VecDeque::new(), is_ready, calendar, alarm: None, due: None, processors, idle: 0 });
         // It goes on for as long as the program.
         thread::spawn(|_| BOARD.keep_time(), 0).inspect(attending::count).map(drop)
     }
 
     /// Lets the machine start anew: no processor runs, and the devices are as before the first
     /// instruction. What was typed stays.
-    pub fn reset(&self, platform: Platform, is_ready: bool) -> Result<(), String> {
+    pub fn reset(&self, options: &Options<'_>) -> Result<(), String> {
         *self.output.lock() = Output::new();
         let mut found = self.devices.lock();
         if let Some(devices) = found.as_mut() {
             devices.extension.reset().map_err(|bad| format!("a device cannot be reset: {}", bad.0))?;
-            devices.platform = platform;
-            (devices.is_ready, devices.alarm, devices.idle) = (is_ready, None, 0);
+            (devices.platform, devices.calendar) = platform(&devices.clock, options);
+            (devices.is_ready, devices.alarm, devices.idle) = (!options.is_ours(), None, 0);
         }
         *self.end.lock() = None;
         self.is_over.store(false, Ordering::SeqCst);
@@ -231,6 +259,21 @@ impl Board {
     /// Presses the power button.
     pub fn press_power(&self) {
         self.from_outside(|devices| devices.platform.press_power());
+    }
+
+    /// Gives the guest an identity, which its system has not seen yet.
+    pub fn identify(&self, identity: &[u8; IDENTITY_SIZE]) {
+        // A memory that is too small has no place for it, as for all tables.
+        self.from_outside(|devices| _ = devices.extension.memory.write(IDENTITY, identity));
+    }
+
+    /// The machine goes on elsewhere, or is a copy, with a new identity.
+    pub fn go_on_elsewhere(&self, identity: &[u8; IDENTITY_SIZE]) {
+        self.identify(identity);
+        self.from_outside(|devices| {
+            devices.follow_calendar();
+            devices.platform.tell_generation();
+        });
     }
 
     /// Gathers what a processor has written. Much of it is shown at once.

@@ -61,6 +61,8 @@ pub struct Guest {
     _shown: OwnedMapping,
     memory: Shown,
     frames: Vec<Shown>,
+    /// Page with words of the clock.
+    clock: Shown,
     space: Space,
     _objects: Objects,
 }
@@ -77,7 +79,7 @@ impl Guest {
         let all = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE);
         let shown = OwnedMapping::new(space, 0, size, memory.region(), 0, all)?;
         let frames = (0..processors).map(|_| Shown::take(services, PAGE_SIZE)).collect::<Result<_, _>>()?;
-        Ok(Guest { _shown: shown, memory, frames, space, _objects: objects })
+        Ok(Guest { _shown: shown, memory, frames, clock: Shown::take(services, PAGE_SIZE)?, space, _objects: objects })
     }
 
     /// The frame of a processor. `None`: there is no such processor.
@@ -95,6 +97,16 @@ impl Guest {
     /// Makes its memory zeros.
     pub fn clear(&self) -> Result<(), Errno> {
         segment::clear(self.segment(), 0, self.memory.place.window().size()).map(drop)
+    }
+
+    /// Returns the segments of all frames.
+    pub fn frame_segments(&self) -> impl Iterator<Item = Reference> {
+        self.frames.iter().map(|frame| frame.segment.handle())
+    }
+
+    /// Returns the page with words of the clock: its segment, and where it is shown.
+    pub fn clock_page(&self) -> (Reference, Window) {
+        (self.clock.segment.handle(), self.clock.place.window())
     }
 
     /// Returns what tables for its addresses are made of.

@@ -11,11 +11,13 @@ mod balloon;
 mod board;
 mod buttons;
 mod cards;
+mod clock;
 mod console;
 mod control;
 mod debugged;
 mod debugger;
 mod disk;
+mod elsewhere;
 mod entropy;
 mod exits;
 mod files;
@@ -85,7 +87,7 @@ fn facts() -> Facts {
 
 fn run(options: &Options<'_>) -> Result<i32, String> {
     let mut services = Services::find().map_err(|refusal| refusal.to_string())?;
-    let system = system::load(&mut services, options)?;
+    let mut system = system::load(&mut services, options)?;
     system.begin(&services, options)?;
     MEMORY.store(options.memory, Ordering::Relaxed);
     PROCESSORS.store(options.processors as u64, Ordering::Relaxed);

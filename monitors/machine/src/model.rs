@@ -3,6 +3,7 @@
 
 use crate::access::paging;
 use crate::board::BOARD;
+use crate::clock::Clock;
 use crate::guest::Memory;
 use core::arch::x86_64::__cpuid;
 use nacre_abi::frame::word;
@@ -11,7 +12,6 @@ use nacre_machine_load::GuestMemory;
 use nacre_machine_x86::{
     Code, GeneralProtection, Host, Instruction, Model, MsrAction, Msrs, Processor, cpuid, decode, fetch, time_info, wall_clock,
 };
-use nacre_nest::clock::Clock;
 use nacre_sys::Frame;
 
 /// Model-specific register with the counter's value at which the timer goes off.
@@ -55,7 +55,7 @@ impl Registers {
     }
 
     fn processor(&self, frame: &Frame) -> Processor {
-        let tsc = self.clock.ticks().wrapping_add(frame.get(word::TIME_OFFSET));
+        let tsc = self.clock.ticks().wrapping_add(self.clock.difference(frame));
         Processor { cr0: frame.get(word::CR0), efer: frame.get(word::EFER), tsc }
     }
 
@@ -66,7 +66,7 @@ impl Registers {
 
     /// Time at which the guest's counter, which is `now` now, has a value.
     fn time_of(&self, frame: &Frame, value: u64, now: u64) -> u64 {
-        let ticks = now.wrapping_sub(frame.get(word::TIME_OFFSET));
+        let ticks = now.wrapping_sub(self.clock.difference(frame));
         // One more, since nanoseconds are rounded down.
         self.clock.nanoseconds(ticks.saturating_add(value.saturating_sub(now))).saturating_add(1)
     }
@@ -92,7 +92,7 @@ impl Registers {
             MsrAction::None | MsrAction::SystemTime(None) => {}
             MsrAction::SetEfer(value) => frame.set(word::EFER, value),
             MsrAction::SetPat(value) => frame.set(word::PAT, value),
-            MsrAction::SetTsc(value) => frame.set(word::TIME_OFFSET, value.wrapping_sub(self.clock.ticks())),
+            MsrAction::SetTsc(value) => self.clock.set_counter(frame, value),
             MsrAction::SystemTime(Some(at)) => self.show_time(frame, at),
             MsrAction::WallClock(at) => self.show(at, &wall_clock(2, self.clock.start_of_machine())),
         }
@@ -102,7 +102,7 @@ impl Registers {
     /// Shows the guest how to read the time by its counter, once: the counter never changes.
     fn show_time(&mut self, frame: &Frame, at: u64) {
         let tsc = self.clock.ticks();
-        let info = time_info(2, tsc.wrapping_add(frame.get(word::TIME_OFFSET)), self.clock.nanoseconds(tsc), &nacre_machine_x86::Clock::new(self.frequency));
+        let info = time_info(2, tsc.wrapping_add(self.clock.difference(frame)), self.clock.nanoseconds(tsc), &nacre_machine_x86::Clock::new(self.frequency));
         self.show(at, &info);
     }
 

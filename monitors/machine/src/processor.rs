@@ -3,6 +3,7 @@
 use crate::exits::{self, PortAccess};
 use crate::access;
 use crate::board::{BOARD, Devices};
+use crate::clock::Clock;
 use crate::debugger;
 use crate::guest::Memory;
 use crate::model;
@@ -16,7 +17,6 @@ use core::cell::Cell;
 use nacre_abi::frame::{EXIT_INVALID, event, word};
 use nacre_machine_devices::{Outcome, Signal};
 use nacre_machine_x86::{Instruction, Kind, Move};
-use nacre_nest::clock::Clock;
 use nacre_sys::{FOREVER, Frame};
 
 /// Bit of DR6: an instruction was traced.
@@ -67,7 +67,6 @@ enum Next {
 impl Processor {
     /// A processor before its first instruction.
     pub fn new(number: usize, frame: Frame, memory: Memory, clock: Clock, translation: Translation) -> Processor {
-        frame.set(word::TIME_READS, u64::from(clock.is_asked()));
         let registers = model::Registers::new(number, memory, clock, translation.has_identities());
         Processor { number, frame, clock, memory, registers, translation, held: Cell::new(0), serves: Cell::new(false), counts: BTreeMap::new() }
     }
@@ -381,7 +380,7 @@ impl Processor {
 
     fn time(&mut self) -> Step {
         const RDX: usize = word::REGISTERS + 2;
-        let ticks = self.clock.ticks().wrapping_add(self.get(word::TIME_OFFSET));
+        let ticks = self.clock.ticks().wrapping_add(self.clock.difference(&self.frame));
         self.set(word::RAX, ticks & 0xffff_ffff);
         self.set(RDX, ticks >> 32);
         self.pass_instruction()

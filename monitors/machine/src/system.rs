@@ -2,8 +2,10 @@
 
 use crate::board::{BOARD, End};
 use crate::cards::{self, Extension};
+use crate::clock::Clock;
 use crate::console;
 use crate::debugger;
+use crate::elsewhere;
 use crate::files;
 use crate::guest::{Guest, Memory};
 use crate::options::{Initrd, Options};
@@ -15,18 +17,16 @@ use crate::translation::Translation;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use nacre_machine_devices::{HPET_ADDRESS, HPET_IDENTITY, IO_APIC_ADDRESS, IO_APIC_ID, Outcome, Platform};
+use nacre_machine_devices::{HPET_ADDRESS, HPET_IDENTITY, IO_APIC_ADDRESS, IO_APIC_ID, Outcome};
 use nacre_machine_load::cpio::Archive;
 use nacre_machine_load::{Boot, ByteSource, Module, Protocol, Start, acpi, linux, multiboot1, multiboot2, pvh};
-use nacre_abi::frame::word;
-use nacre_nest::clock::Clock;
 use nacre_nest::{Services, attending};
 use nacre_nest::command::lossy;
 use nacre_proto::flags::O_RDONLY;
 use nacre_proto::memory;
 use nacre_rt::thread::{self, Handle};
 use nacre_sys::lock::Lock;
-use nacre_sys::{Frame, Thread};
+use nacre_sys::{Frame, OwnedPort, Thread};
 
 /// Words that every kernel is given: a terminal.
 const COMMAND_LINE: &str = "console=ttyS0 panic=-1 quiet";
@@ -44,6 +44,8 @@ pub struct System {
     /// Pages of the processors, the first one's first.
     frames: Vec<Frame>,
     clock: Clock,
+    /// Port that hears of it when the machine goes on elsewhere.
+    told: Option<OwnedPort>,
 }
 
 /// A shell script that runs these words as they are.
@@ -115,44 +117,29 @@ pub fn load(services: &mut Services, options: &Options<'_>) -> Result<System, St
     let guest = Guest::new(services, options.memory, options.processors).map_err(refused)?;
     let mut memory = guest.memory();
     let start = load_system(&mut memory, services, options)?;
-    let clock = Clock::find().map_err(|errno| format!("cannot find the clock: {errno}"))?;
     let frames: Option<Vec<Frame>> = (0..options.processors).map(|number| guest.frame(number)).collect();
     let frames = frames.ok_or("the machine's processors have no pages")?;
-    let system = System { guest, frames, clock };
-    system.begin_processors(&start);
+    let no_clock = |errno| format!("cannot find the clock: {errno}");
+    let (told, reference) = elsewhere::port().map_err(no_clock)?;
+    let clock = Clock::find(&guest, &frames, (reference.handle(), elsewhere::BIT)).map_err(no_clock)?;
+    reset::begin(&frames[0], &start);
     paging::want(options.paging);
-    Ok(system)
-}
-
-/// Returns the devices that have no cards, as a reset leaves them.
-fn platform(options: &Options<'_>, clock: &Clock) -> Platform {
-    let mut platform = Platform::new(clock.start_of_machine() / 1_000_000_000, options.processors);
-    cards::wire(&mut platform);
-    if options.has_hpet {
-        platform.add_hpet();
-    }
-    platform
+    Ok(System { guest, frames, clock, told: Some(told) })
 }
 
 impl System {
     /// Puts the devices on the board.
-    pub fn begin(&self, services: &Services, options: &Options<'_>) -> Result<(), String> {
+    pub fn begin(&mut self, services: &Services, options: &Options<'_>) -> Result<(), String> {
+        let no_thread = |what| move |errno| format!("cannot start a thread for {what}: {}", shortage::because(errno));
         let cards = Extension::new(cards::cards(services, &self.guest, options)?, self.guest.memory());
-        BOARD.begin(platform(options, &self.clock), cards, self.clock, !options.is_ours(), self.frames.len()).map_err(|errno| format!("cannot start a thread for the timer: {}", shortage::because(errno)))?;
+        BOARD.begin(cards, self.clock, options).map_err(no_thread("the timer"))?;
+        if let Some(told) = self.told.take().filter(|_| self.clock.is_followed()) {
+            elsewhere::begin(services, told).map_err(no_thread("news of other machines"))?;
+        }
         if options.is_debugged {
             debugger::begin(services, &self.frames, self.guest.memory())?;
         }
         Ok(())
-    }
-
-    /// Puts the registers of a start into the frames.
-    fn begin_processors(&self, start: &Start) {
-        // A machine's counters start at its reset.
-        let offset = self.clock.ticks().wrapping_neg();
-        self.frames.iter().for_each(|frame| frame.set(word::TIME_OFFSET, offset));
-        if let Some(first) = self.frames.first() {
-            reset::begin(first, start);
-        }
     }
 
     /// Runs the machine to its end, across resets of the guest if it reboots.
@@ -171,8 +158,13 @@ impl System {
         self.guest.clear().map_err(|errno| format!("cannot clear the machine's memory: {errno}"))?;
         let start = load_system(&mut memory, services, options)?;
         self.frames.iter().for_each(|frame| self.guest.clear_frame(frame));
-        self.begin_processors(&start);
-        BOARD.reset(platform(options, &self.clock), !options.is_ours())
+        self.clock.begin_counters(&self.frames);
+        if let Some(first) = self.frames.first() {
+            reset::begin(first, &start);
+        }
+        BOARD.reset(options)?;
+        elsewhere::identify();
+        Ok(())
     }
 
     /// Runs all processors until the machine ends, or the guest resets it.

@@ -85,6 +85,11 @@ impl Running {
         }
     }
 
+    /// Returns true if the command has not ended.
+    pub fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Types a line.
     pub fn type_line(&mut self, text: &str) -> Outcome<()> {
         let Some(input) = &mut self.input else { return Ok(()) };

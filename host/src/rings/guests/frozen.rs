@@ -31,6 +31,8 @@ for i in $(seq 1 16); do echo $i >>/mnt/lines; sleep 1; echo number $i; done; wc
 /// has, not what it remembers.
 const COUNT_DISK: &str = "for i in $(seq 1 16); do echo $i | dd of=/dev/vda bs=512 seek=$i conv=sync,fsync 2>/dev/null; sleep 1; echo number $i; done
 echo 3 >/proc/sys/vm/drop_caches; s=0; for i in $(seq 1 16); do n=$(dd if=/dev/vda bs=512 skip=$i count=1 2>/dev/null | tr -d '\\0'); s=$((s + n)); done; echo $s; exit 7";
+/// A guest that counts for a program beside its machine, over a connection.
+const COUNT_CONNECTION: &str = "nc -l -p 7000 & machine --memory 80M --net sh -c 'for i in $(seq 1 16); do echo number $i; sleep 1; done | nc 10.0.2.2 7000'; wait; echo all; exit 7";
 /// Size of the disk.
 const DISK: usize = 1 << 20;
 /// A guest that is frozen.
@@ -46,6 +48,8 @@ struct Case {
 const FROZEN: &[Case] = &[
     Case { name: "a guest is frozen and goes on elsewhere", words: &["machine", "--memory", "80M"], command: COUNT, last: "500" },
     Case { name: "a guest with two processors and a disk is frozen and goes on elsewhere", words: &["machine", "--memory", "100M", "--cpus", "2", "--disk", "/disk"], command: COUNT_DISK, last: "136" },
+    Case { name: "a guest on shadow paging is frozen and goes on elsewhere", words: &["machine", "--memory", "80M", "--paging", "shadow"], command: COUNT, last: "500" },
+    Case { name: "a guest with a connection beside it is frozen and goes on elsewhere", words: &["process"], command: COUNT_CONNECTION, last: "all" },
     Case { name: "a guest with a directory is frozen and goes on elsewhere", words: &["machine", "--memory", "120M", "--share", "/tmp"], command: COUNT_FILE, last: "16" },
 ];
 
