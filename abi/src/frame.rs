@@ -79,6 +79,10 @@ pub mod word {
     /// First of ten segments of two words each: ES, CS, SS, DS, FS, GS, GDTR, LDTR, IDTR, TR. The
     /// first word is selector, attributes (16 bits each) and limit (32), the second the base.
     pub const SEGMENTS: usize = 48;
+    /// Base of FS among them.
+    pub const FS_BASE: usize = SEGMENTS + 9;
+    /// Base of GS among them.
+    pub const GS_BASE: usize = SEGMENTS + 11;
     /// STAR, LSTAR, CSTAR, SFMASK, the kernel's GS base, SYSENTER_CS, _ESP and _EIP.
     pub const SYSTEM: usize = 68;
     /// Number of words in use.
@@ -109,6 +113,13 @@ pub mod kind {
     /// of kind [`SHADOW`] is. These and EFER in the frame are what the guest believes; the
     /// processor has no process identities (CR4.PCIDE).
     pub const WATCHED: u64 = 2;
+    /// A program instead of a processor: the thread itself runs with the registers of the frame,
+    /// in user mode, on the tables of `SPACE`. Of the frame, it has the general registers,
+    /// `RIP`, `RFLAGS` and the bases of FS and GS, and leaves the rest as it is. It is there on
+    /// every processor. It has no objects: `syscall` ends the call
+    /// ([`EXIT_CALL`](super::EXIT_CALL)), and so does each exception
+    /// ([`EXIT_EXCEPTION`](super::EXIT_EXCEPTION)). The registers of the FPU are the thread's.
+    pub const USER: u64 = 3;
 }
 
 /// Reasons why `thread_enter` ended.
@@ -124,3 +135,9 @@ pub mod event {
 
 /// `EXIT` of a state that the processor does not accept.
 pub const EXIT_INVALID: u64 = u64::MAX;
+/// `EXIT` of a frame of kind [`USER`](kind::USER) that has made a `syscall`: the number that SVM
+/// has for VMMCALL. `RIP` is behind the instruction, RCX and R11 are as it leaves them.
+pub const EXIT_CALL: u64 = 0x81;
+/// `EXIT` of exception 0; the others follow. The words of information are the error code and, for a
+/// page fault, the address.
+pub const EXIT_EXCEPTION: u64 = 0x40;

@@ -27,7 +27,7 @@ const STACK: u64 = 16 << 10;
 const RETURN_ADDRESS: u64 = 8;
 /// Parts of names of functions where a chain ends: what only a panic calls, and the ways in, which
 /// begin with an empty stack.
-const ENDS: [&str; 4] = ["panicking", "rust_begin_unwind", "arch5panic5panic", "arch5entry"];
+const ENDS: [&str; 5] = ["panicking", "rust_begin_unwind", "arch5panic5panic", "arch5entry", "guest10user_entry"];
 /// Rings of calls that end: part of the name of one of the functions, how often a chain goes round
 /// at most, and why.
 const RINGS: [(&str, u64, &str); 1] = [("report_fault", 2, "while one fault is offered to a keeper (`Kernel::offering`), the keeper's own waits in line")];

@@ -219,7 +219,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadEnter,
-        purpose: "Runs a guest: a processor's whole state in the frame, in the space that the frame names, whose addresses are the guest's physical ones; or, as the frame's kind says, on the tables of two spaces, whose addresses are its virtual ones. It runs on the caller's time until something happens that its monitor has to deal with; then all of its state is in the frame again, with what happened. Interrupts, ends of time slices and pages that a keeper brings go by unseen. A guest has no calls and names no object.",
+        purpose: "Runs a guest: a processor's whole state in the frame, in the space that the frame names, whose addresses are the guest's physical ones; or, as the frame's kind says, on the tables of two spaces, whose addresses are its virtual ones. With the kind USER, it is no processor but a program: the thread runs the frame's registers in user mode, on the tables of the space, and each system call and exception is its monitor's. It runs on the caller's time until something happens that its monitor has to deal with; then all of its state is in the frame again, with what happened. Interrupts, ends of time slices and pages that a keeper brings go by unseen. A guest has no calls and names no object.",
         arguments: ThreadEnter::ARGUMENTS,
         results: "in the frame",
         failures: &[&[
@@ -227,7 +227,7 @@ pub const ENTRIES: &[Entry] = &[
             failure(1, Code::BadVersion, "the frame's first word is no version that this kernel knows", "write `FRAME_VERSION` there"),
             failure(1, Code::BadArgument, "the frame's kind is none that this kernel knows", "write a number of `frame::kind` there"),
             failure(1, Code::Denied, "the space that the frame names is the machine's", "make a space for the guest"),
-            failure(0, Code::UnknownCall, "the processor has no guest mode (AMD's SVM with nested paging, or Intel's VMX with extended tables and unrestricted guests), or its firmware has locked it", "run the system on one that has"),
+            failure(0, Code::UnknownCall, "the frame is of a kind other than USER, and the processor has no guest mode (AMD's SVM with nested paging, or Intel's VMX with extended tables and unrestricted guests), or its firmware has locked it", "run the system on one that has"),
         ]],
         restarts: "with the frame as it is: the guest goes on",
     },

@@ -42,6 +42,8 @@ const OPERATIONS: &[Operation<Fixture>] = &[
     Operation { name: "reference_create_destroy", entries: 2, run: objects::reference },
     Operation { name: "reference_create_destroy_page", entries: 2, run: objects::lonely_reference },
     Operation { name: "guest_exit", entries: 1, run: guests::exit },
+    Operation { name: "guest_view_fault", entries: 2, run: guests::view_fault },
+    Operation { name: "user_event", entries: 1, run: guests::user_event },
     Operation { name: "environment_list", entries: 2, run: environment::list },
     Operation { name: "environment_destroy", entries: 1, run: environment::destroy },
     Operation { name: "move_port", entries: 1, run: environment::move_port },

@@ -4,13 +4,15 @@
 use super::table::Table;
 
 /// Aims by the operation's name. Operations that are not here have none.
-const AIMS: [(&str, u64); 22] = [
+const AIMS: [(&str, u64); 24] = [
     ("machine_to_program", 5_000_000),
     ("null_call", 80),
     ("foreign_call", 120),
     ("round_trip_words", 500),
     ("notification", 200),
     ("page_fault_keeper", 1_500),
+    ("guest_view_fault", 900),
+    ("user_event", 300),
     ("mapping_create_destroy", 1_000),
     ("mutex_uncontended", 20),
     ("thread_switch", 300),

@@ -10,6 +10,7 @@ use nacre_abi::{Call, Rights};
 const CALL: u64 = Call::IpcCall as u64;
 const REPLY_RECEIVE: u64 = Call::IpcReplyReceive as u64;
 const NOTIFY: u64 = Call::PortNotify as u64;
+const ENTER: u64 = Call::ThreadEnter as u64;
 const YIELD: u64 = Call::ThreadYield as u64;
 
 impl<M: Machine> Kernel<M> {
@@ -24,6 +25,7 @@ impl<M: Machine> Kernel<M> {
             CALL => self.fast_call(cpu, caller),
             REPLY_RECEIVE => self.fast_reply_receive(cpu, caller),
             NOTIFY => self.fast_notify(cpu, caller),
+            ENTER => self.fast_enter(caller),
             _ => None,
         };
         done.is_some()

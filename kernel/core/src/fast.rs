@@ -49,7 +49,7 @@ impl<M: Machine> Kernel<M> {
     /// because servers and clients mostly name one object again and again. A remembered place
     /// always lies in a frame of objects. Before the frame can become anything else, `object_place`
     /// seizes it: it goes from all tables, and the generation ends.
-    fn fast_lookup(&self, caller: Thread<'_>, space: Space<'_>, address: u64) -> Option<Physical> {
+    pub(crate) fn fast_lookup(&self, caller: Thread<'_>, space: Space<'_>, address: u64) -> Option<Physical> {
         if address % UNIT != 0 || address >= USER_END {
             return None;
         }

@@ -153,7 +153,7 @@ pub struct TableSweep {
     pub next: u64,
 }
 
-/// A guest that is to be entered.
+/// A guest, or a user, that is to be entered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GuestEntry {
     /// Frame of the guest: plain memory, which the caller may write at any time.
@@ -163,8 +163,10 @@ pub struct GuestEntry {
     pub root: Physical,
     /// Root of the tables for the upper half of a shadow guest.
     pub upper: Option<Physical>,
-    /// Set if the machine's time is hidden from the guest.
+    /// Set if the machine's time is hidden from the guest. Of a user: and not from its caller.
     pub hides_time: bool,
+    /// Set if it is a user: the addresses of `root` are its own.
+    pub is_user: bool,
 }
 
 /// A machine. See the module's head.
@@ -257,7 +259,7 @@ pub trait Machine {
     /// The current thread changed its own bases or foreign entry in its page: take them over.
     fn bases_changed(&self, thread: Physical);
 
-    /// Returns true if threads can run guests.
+    /// Returns true if threads can run guests; users they can run everywhere.
     fn has_guests(&self) -> bool;
     /// Runs a guest when this CPU leaves the kernel with the thread that it has now.
     fn guest_enter(&self, entry: GuestEntry);

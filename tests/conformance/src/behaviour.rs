@@ -10,6 +10,8 @@ mod objects;
 mod processors;
 mod schedule;
 mod shadow;
+mod user_races;
+mod users;
 
 use alloc::string::String;
 
@@ -93,6 +95,20 @@ pub const TESTS: &[Test] = &[
     test("GST1012", "while pages are entered and taken away on all processors, a shadow guest sees nothing but what is given to it", shadow::races),
     test("GST1013", "whatever stands in a frame of a shadow guest, it is entered and left, or refused", shadow::any),
     test("GST1015", "a shadow guest with 32-bit addresses runs on the pages of both of its spaces", shadow::narrow),
+    test("USR1001", "a frame of a user runs in its space and is left at a system call, with its registers", users::counts),
+    test("USR1002", "a system call out of a frame, whatever its number, is its monitor's and names nothing", users::calls),
+    test("USR1003", "a user's exceptions leave its frame with what they are, and nothing else happens", users::exceptions),
+    test("USR1004", "a user sees what its space has, with its rights, and is left where that has nothing", users::memory),
+    test("USR1005", "a page that a keeper brings comes to a user unseen", users::keeper),
+    test("USR1006", "a user sees no object page", users::objects),
+    test("USR1007", "a user that is to be left is left at once, wherever it runs", users::pending),
+    test("USR1008", "addresses, flags and bases that no user has are refused, or what the processor makes of them", users::wrong),
+    test("USR1009", "the time is hidden from a user whose space hides it, and from it alone", users::time),
+    test("USR1010", "whatever stands in the frame of a user and whatever its code, it is entered and left", users::any),
+    test("USR1011", "users of several threads count right at once, in all registers", user_races::at_once),
+    test("USR1012", "a user's space and its code are taken away while it runs", user_races::taken),
+    test("USR1013", "a frame is taken away while its user runs, and is written no more", user_races::frame_taken),
+    test("USR1014", "while a page comes and goes, a user sees nothing but memory", user_races::races),
     test("GST1016", "a watched guest is left for its control registers, and its frame keeps what it believes", shadow::watched),
     test("GST1017", "no guest switches on protection keys, switches off machine checks or the caches, or has 16-bit programs that there are none of", guests::kept),
     test("GST1018", "pages that are not executable are none for fetches alone, whatever a shadow guest believes", shadow::not_executable),

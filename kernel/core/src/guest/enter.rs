@@ -1,5 +1,6 @@
-//! `thread_enter`: a thread runs a guest in another space. It stands at its call all the while, so
-//! whatever takes it off its CPU needs to know nothing of guests: the call is made again.
+//! `thread_enter`: a thread runs a guest, or other registers of a user, in another space. It stands
+//! at its call all the while, so whatever takes it off its CPU needs to know nothing of guests: the
+//! call is made again.
 
 use crate::call_result::wrong;
 use crate::compose::TranslationError;
@@ -12,26 +13,34 @@ use nacre_abi::frame::{FRAME_VERSION, event, kind, word};
 use nacre_abi::state::SpaceState;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
 
+/// Objects that a call names.
+struct Named<'k> {
+    frame: Physical,
+    space: Space<'k>,
+    /// Space of the upper half of a shadow guest.
+    upper: Option<Space<'k>>,
+    is_user: bool,
+}
+
 impl<M: Machine> Kernel<M> {
     /// The guest enters when this call leaves the kernel, if the caller is still the one to run.
     pub(crate) fn thread_enter(&self, caller: Thread<'_>) -> Attempt<Done> {
-        if !self.machine.has_guests() {
-            return Err(Status::new(Code::UnknownCall).into());
-        }
-        let (frame, space, upper) = self.guest_of(caller)?;
+        let Named { frame, space, upper, is_user } = self.guest_of(caller)?;
         if self.machine.read_word(frame_word(frame, word::PENDING)) != 0 {
             self.machine.write_word(frame_word(frame, word::EVENT), event::PENDING);
             return Ok(Done::Return);
         }
-        let hides_time = self.space(caller.space()).flags() & SpaceState::TIME_HIDDEN != 0;
+        let is_hidden = |space: Space<'_>| space.flags() & SpaceState::TIME_HIDDEN != 0;
+        let hides_time = is_hidden(self.space(caller.space()));
+        let hides_time = if is_user { is_hidden(space) && !hides_time } else { hides_time };
         [Some(space), upper].into_iter().flatten().for_each(|space| space.set_entered(1));
         self.rewind(caller);
-        self.machine.guest_enter(GuestEntry { frame, root: space.root(), upper: upper.map(Space::root), hides_time });
+        self.machine.guest_enter(GuestEntry { frame, root: space.root(), upper: upper.map(Space::root), hides_time, is_user });
         Ok(Done::Settled)
     }
 
-    /// The frame and the spaces that the call names; the second is that of a shadow guest.
-    fn guest_of(&self, caller: Thread<'_>) -> Attempt<(Physical, Space<'_>, Option<Space<'_>>)> {
+    /// The frame and the spaces that the call names.
+    fn guest_of(&self, caller: Thread<'_>) -> Attempt<Named<'_>> {
         let call: arguments::ThreadEnter = caller.arguments();
         if !call.frame.value.is_multiple_of(PAGE_SIZE) {
             return wrong(Code::BadAddress, call.frame);
@@ -41,16 +50,19 @@ impl<M: Machine> Kernel<M> {
         if self.machine.read_word(frame_word(frame, word::VERSION)) != FRAME_VERSION {
             return wrong(Code::BadVersion, call.frame);
         }
-        let is_shadow = match self.machine.read_word(frame_word(frame, word::KIND)) {
-            kind::NESTED | kind::WATCHED => false,
-            kind::SHADOW => true,
+        let kind = self.machine.read_word(frame_word(frame, word::KIND));
+        let (is_user, is_shadow) = (kind == kind::USER, kind == kind::SHADOW);
+        match kind {
+            kind::USER => {}
+            _ if !self.machine.has_guests() => return Err(Status::new(Code::UnknownCall).into()),
+            kind::NESTED | kind::WATCHED | kind::SHADOW => {}
             _ => return wrong(Code::BadArgument, call.frame),
-        };
+        }
         let space = self.guest_space(caller, call.frame, frame_word(frame, word::SPACE))?;
         let upper = if is_shadow { Some(self.guest_space(caller, call.frame, frame_word(frame, word::UPPER_SPACE))?) } else { None };
         // Looking for the spaces may have cost the tables what they had of the frame. Whoever takes
         // the page away has to find it there: only then does it wait until the guest is left.
-        if find()?.frame() == frame { Ok((frame, space, upper)) } else { Err(Stop::Again) }
+        if find()?.frame() == frame { Ok(Named { frame, space, upper, is_user }) } else { Err(Stop::Again) }
     }
 
     /// The space that a word of a frame names.
@@ -75,7 +87,7 @@ impl<M: Machine> Kernel<M> {
         }
         self.rewind(thread);
         // What is wrong with the call by now, it finds out itself.
-        let Ok((frame, space, _)) = found else { return };
+        let Ok(Named { frame, space, .. }) = found else { return };
         let found = if address < USER_END { self.fill(space, address, needed) } else { Err(TranslationError::Own) };
         match found {
             Ok(leaf) if leaf.kind != LeafKind::Objects => {}
@@ -105,6 +117,6 @@ impl<M: Machine> Kernel<M> {
 }
 
 /// Place of a word of a frame.
-fn frame_word(frame: Physical, number: usize) -> Physical {
+pub fn frame_word(frame: Physical, number: usize) -> Physical {
     frame.add(8 * number as u64)
 }

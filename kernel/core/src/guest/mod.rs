@@ -1,4 +1,5 @@
-//! Guests: threads that run another register set in another space.
+//! Guests and users: threads that run another register set in another space.
 
 mod enter;
+mod short;
 mod view;

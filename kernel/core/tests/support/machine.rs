@@ -83,6 +83,8 @@ pub struct FakeMachine {
     pub claims: Cell<u64>,
     /// Number of times that the kernel looked at words of its own, a measure of its work.
     pub looked: Cell<u64>,
+    /// Set on a machine that runs no guests.
+    pub lacks_guests: Cell<bool>,
     /// The guest that was entered last.
     pub guest: Cell<Option<GuestEntry>>,
 }
@@ -104,6 +106,7 @@ impl FakeMachine {
             rows: Cell::new(true),
             stack_low: Cell::new(usize::MAX),
             claims: Cell::new(0),
+            lacks_guests: Cell::new(false),
             guest: Cell::new(None),
             looked: Cell::new(0),
         }
@@ -379,7 +382,7 @@ impl Machine for FakeMachine {
     }
 
     fn has_guests(&self) -> bool {
-        true
+        !self.lacks_guests.get()
     }
 
     fn guest_enter(&self, entry: GuestEntry) {

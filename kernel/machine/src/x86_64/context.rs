@@ -92,7 +92,7 @@ fn foreign_entry(page: &[Cell<u64>; 512]) -> u64 {
 
 /// Uses the tables at `root`: at once, or from the next way out where users are isolated.
 #[inline(always)]
-fn root_use<const PLAIN: bool>(cpu: &Cpu, root: u64) {
+pub fn root_use<const PLAIN: bool>(cpu: &Cpu, root: u64) {
     cpu.root.store(root, Ordering::Relaxed);
     if PLAIN || !features::get().isolates {
         // SAFETY: a root that `table_create` made has the kernel's half.

@@ -47,8 +47,11 @@ pub extern "C" fn system_call_entered(number: u64) -> ! {
     locked(EntryKind::Call(number), |kernel| kernel.system_call(number))
 }
 
-/// An exception or an interrupt from user mode.
-pub extern "C" fn interrupt_entered(vector: u64, error: u64) -> ! {
+/// An exception or an interrupt from user mode; `INNER`: of a frame of kind USER.
+pub extern "C" fn interrupt_entered<const INNER: bool>(vector: u64, error: u64) -> ! {
+    if INNER {
+        guest::user::interrupted(vector, error);
+    }
     if requested(vector) || vector == PAGE_FAULT && short_fault(error) {
         leave()
     }

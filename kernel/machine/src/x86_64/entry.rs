@@ -25,6 +25,9 @@
 //! In kernel mode an interrupt can only come while the CPU idles: the stack is dropped and the core
 //! called in the same way; an exception is a panic.
 //!
+//! A CPU that runs a frame of kind USER (`guest::user`) has another interrupt table, whose stubs
+//! call that first, and another target of `syscall`; registers then go to no thread's page.
+//!
 //! **`leave`**, to the user: all from the thread's page; `sysret` when `rcx` and `r11` are what it
 //! would make of them, else `iret`.
 //!
@@ -50,9 +53,9 @@ const STUB_SIZE: usize = 16;
 const WITH_ERROR: u64 = 1 << 8 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 17 | 1 << 21 | 1 << 29 | 1 << 30;
 const UNKNOWN_CALL: u32 = nacre_abi::Code::UnknownCall as u32;
 
-/// Address of the stub of `vector`.
-pub fn stub(vector: usize) -> u64 {
-    let first = if features::get().isolates { stubs::<true> } else { stubs::<false> };
+/// Address of the stub of `vector`; `INNER`: for a CPU that runs a frame of kind USER.
+pub fn stub<const INNER: bool>(vector: usize) -> u64 {
+    let first = if features::get().isolates { stubs::<true, INNER> } else { stubs::<false, INNER> };
     // The function itself is aligned to less.
     (first as *const () as usize).next_multiple_of(STUB_SIZE) as u64 + (vector * STUB_SIZE) as u64
 }
@@ -133,7 +136,7 @@ extern "C" fn our_call<const ISOLATED: bool>() {
 /// code, then the vector.
 #[unsafe(naked)]
 #[unsafe(link_section = ".text.entry")]
-extern "C" fn stubs<const ISOLATED: bool>() {
+extern "C" fn stubs<const ISOLATED: bool, const INNER: bool>() {
     naked_asm!(
         ".set vector, 0",
         ".rept 256",
@@ -147,14 +150,14 @@ extern "C" fn stubs<const ISOLATED: bool>() {
         ".endr",
         size = const STUB_SIZE,
         with_error = const WITH_ERROR,
-        common = sym interrupted::<ISOLATED>,
+        common = sym interrupted::<ISOLATED, INNER>,
     )
 }
 
 /// All stubs meet here. On the stack: vector, error code, `rip`, `cs`, `rflags`, `rsp`, `ss`.
 #[unsafe(naked)]
 #[unsafe(link_section = ".text.entry")]
-extern "C" fn interrupted<const ISOLATED: bool>() {
+extern "C" fn interrupted<const ISOLATED: bool, const INNER: bool>() {
     with_registers!(
         "test byte ptr [rsp + 24], 3",
         "jz {in_kernel}",
@@ -181,7 +184,7 @@ extern "C" fn interrupted<const ISOLATED: bool>() {
         isolated = const ISOLATED as usize, kernel_root = const Cpu::KERNEL_ROOT,
         registers = const Cpu::REGISTERS,
         kernel_stack = const Cpu::KERNEL_STACK,
-        entered = sym dispatch::interrupt_entered,
+        entered = sym dispatch::interrupt_entered::<INNER>,
         in_kernel = sym interrupted_in_kernel,
     )
 }

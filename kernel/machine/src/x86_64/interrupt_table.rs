@@ -22,31 +22,39 @@ impl Gate {
     }
 }
 
+/// The usual table, and that of a CPU that runs a frame of kind USER: its stubs lead elsewhere.
 #[unsafe(link_section = ".data.shared")]
-static INTERRUPTS: BootCell<[Gate; 256]> = BootCell::new();
+static INTERRUPTS: [BootCell<[Gate; 256]>; 2] = [const { BootCell::new() }; 2];
 
-/// Fills the interrupt table. Once, by the first CPU.
+/// Fills the interrupt tables. Once, by the first CPU.
 ///
 /// # Safety
 /// Only while one CPU runs.
 pub unsafe fn create() {
-    let mut gates = [Gate { low: 0, high: 0 }; 256];
-    for (vector, gate) in gates.iter_mut().enumerate() {
-        let ring = if vector == 3 || vector == 4 { 3 } else { 0 };
-        *gate = match vector {
-            2 => Gate::new(entry::non_maskable as *const () as u64, 0, 2),
-            8 => Gate::new(entry::stub(vector), 0, 1),
-            18 => Gate::new(entry::stub(vector), 0, 3),
-            _ => Gate::new(entry::stub(vector), ring, 0),
-        };
+    for (table, stub) in INTERRUPTS.iter().zip([entry::stub::<false>, entry::stub::<true> as fn(usize) -> u64]) {
+        let mut gates = [Gate { low: 0, high: 0 }; 256];
+        for (vector, gate) in gates.iter_mut().enumerate() {
+            let ring = if vector == 3 || vector == 4 { 3 } else { 0 };
+            *gate = match vector {
+                2 => Gate::new(entry::non_maskable as *const () as u64, 0, 2),
+                8 => Gate::new(stub(vector), 0, 1),
+                18 => Gate::new(stub(vector), 0, 3),
+                _ => Gate::new(stub(vector), ring, 0),
+            };
+        }
+        // SAFETY: one CPU runs, as the caller promises.
+        unsafe { table.set(gates) };
     }
-    // SAFETY: one CPU runs, as the caller promises.
-    unsafe { INTERRUPTS.set(gates) };
+}
+
+/// Address of a table: 0, the usual one, or 1.
+pub fn base(table: usize) -> u64 {
+    core::ptr::from_ref(INTERRUPTS[table].get()) as u64
 }
 
 /// Makes the CPU that this runs on use the interrupt table.
 pub fn load() {
-    let pointer = Pointer { limit: 4095, base: core::ptr::from_ref(INTERRUPTS.get()) as u64 };
+    let pointer = Pointer { limit: 4095, base: base(0) };
     // SAFETY: the table is complete and stays.
     unsafe { asm!("lidt [{}]", in(reg) &pointer, options(readonly, nostack, preserves_flags)) };
 }

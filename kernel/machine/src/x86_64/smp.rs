@@ -113,6 +113,7 @@ pub fn prepare(index: usize) {
     cpu.descriptors.load();
     entry::enable(cpu);
     interrupt_table::load();
+    guest::user::prepare([0, 1].map(interrupt_table::base));
     fpu::enable(cpu);
     guest::enable();
 }

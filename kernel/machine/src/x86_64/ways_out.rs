@@ -6,11 +6,11 @@ use core::arch::naked_asm;
 use nacre_core::machine::thread_page::register;
 
 /// Flags with which `sysret` must not be used: trap and resume, and whatever no user may have.
-const NO_SYSRET: i32 = !0x0024_4ed7;
+pub const NO_SYSRET: i32 = !0x0024_4ed7;
 /// Flags that a user may have.
-const USER_FLAGS: i32 = 0x0025_4dd5;
+pub const USER_FLAGS: i32 = 0x0025_4dd5;
 /// Interrupts on, and the bit that is always set.
-const FIXED_FLAGS: i32 = 0x202;
+pub const FIXED_FLAGS: i32 = 0x202;
 /// Address at which a thread goes on whose instruction pointer no CPU takes: the last page of the
 /// user's half, which is never mapped.
 const NOWHERE: u64 = nacre_abi::USER_END;

@@ -266,7 +266,7 @@ pub fn refused() -> Result<(), String> {
     set(word::VERSION, FRAME_VERSION + 1);
     fails("another version", call(Call::ThreadEnter, &[FRAME]), Code::BadVersion)?;
     set(word::VERSION, FRAME_VERSION);
-    set(word::KIND, kind::WATCHED + 1);
+    set(word::KIND, kind::USER + 1);
     fails("a kind that is none", call(Call::ThreadEnter, &[FRAME]), Code::BadArgument)?;
     set(word::KIND, kind::SHADOW);
     fails("no upper space", call(Call::ThreadEnter, &[FRAME]), Code::BadAddress)?;

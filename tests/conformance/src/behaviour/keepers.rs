@@ -123,7 +123,7 @@ pub fn kernel_half() -> Result<String, String> {
 /// `rdtsc ; ud2`, little endian.
 const READ_TIME_AND_FAIL: u64 = 0x0b0f_310f;
 
-fn set_space_flags(space: u64, flags: u64) -> Result<(), String> {
+pub(super) fn set_space_flags(space: u64, flags: u64) -> Result<(), String> {
     let state = SpaceState { flags, ..SpaceState::default() };
     for (index, word) in state.to_words().into_iter().enumerate() {
         write(BUFFER + 8 * index as u64, word);

@@ -7,7 +7,7 @@ use super::super::latency::EntryKind;
 use super::super::{features, fpu};
 use super::entry::uses_from_now;
 use super::frame::{self, Left, MEMORY_EXIT};
-use super::{pages, vmcb, vmx, world};
+use super::{pages, user, vmcb, vmx, world};
 use nacre_abi::Call;
 use nacre_core::Next;
 use nacre_core::machine::GuestEntry;
@@ -23,6 +23,7 @@ const RETURN: u64 = 0x74;
 /// The call `thread_enter`.
 pub fn entered() -> ! {
     const ENTER: u64 = Call::ThreadEnter as u64;
+    user::enter_briefly();
     let left = doors::under_locks(EntryKind::Call(ENTER), |kernel| {
         let next = kernel.system_call(ENTER);
         let cpu = cpu::this();
@@ -32,6 +33,7 @@ pub fn entered() -> ! {
         (next, guest.map(|(_, entry)| entry))
     });
     match left {
+        Some(entry) if entry.is_user => user::run(cpu::this(), entry),
         Some(entry) => run(cpu::this(), &entry),
         None => doors::leave(),
     }

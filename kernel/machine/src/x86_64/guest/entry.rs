@@ -12,8 +12,11 @@ pub fn prepare(entry: GuestEntry) {
 }
 
 /// Says whose tables this CPU's guest uses from now on. Under all locks, or where it has left it.
+/// A user's second ones are those of its caller, where the frame is: while it runs, nothing else
+/// tells that this CPU uses them.
 pub fn uses_from_now(cpu: &Cpu, entry: Option<GuestEntry>) {
-    let roots = entry.map_or([0; 2], |entry| [entry.root.0, entry.upper.map_or(0, |upper| upper.0)]);
+    let second = |entry: GuestEntry| if entry.is_user { cpu.root.load(Ordering::Relaxed) } else { entry.upper.map_or(0, |upper| upper.0) };
+    let roots = entry.map_or([0; 2], |entry| [entry.root.0, second(entry)]);
     cpu.guest_roots.iter().zip(roots).for_each(|(word, root)| word.store(root, Ordering::Release));
 }
 

@@ -1,10 +1,13 @@
-//! Guests, by AMD's SVM or Intel's VMX: with nested paging, or on the tables of their spaces.
+//! Guests, by AMD's SVM or Intel's VMX: with nested paging, or on the tables of their spaces; and
+//! users, which need neither.
 
 pub mod enter;
 pub mod entry;
 mod frame;
 mod pages;
 mod shadow;
+pub mod user;
+mod user_entry;
 mod vmcb;
 pub mod vmx;
 mod world;
