@@ -41,7 +41,9 @@ impl Scene {
         let (code, page, pool) = (pages(1)?, pages(1)?, pages(pool_pages)?);
         let window = |at| Window::new(at, PAGE_SIZE).ok_or(Errno::EINVAL);
         let shown = window(code)?;
-        words.iter().zip(0..).for_each(|(word, number)| drop(shown.write_word(8 * number, *word)));
+        words.iter().zip(0..).for_each(|(word, number)| {
+            let _ = shown.write_word(8 * number, *word);
+        });
         let space = OwnedSpace::make(|slot| Space::create(slot, pool, pool_pages, Reference::NONE))?;
         let rights = Rights::READ.union(Rights::EXECUTE);
         let mapping = OwnedMapping::new(space.handle(), CODE, PAGE_SIZE, fixture.region(), Fixture::offset(code), rights)?;
