@@ -253,7 +253,7 @@ pub const ENTRIES: &[Entry] = &[
             failure(1, Code::NullReference, "its region is gone", "make another view"),
             failure(3, Code::BadArgument, "more than 32 pages", "enter the rest with another call"),
             failure(2, Code::BadRights, "no READ, bits without meaning, or more than the mapping and its region have", "ask for rights that they have"),
-            failure(2, Code::BadRange, "an address outside of the view, or an offset that is not in the region or no multiple of 4096", "pass pages of both"),
+            failure(2, Code::BadRange, "an address outside of the view or behind an overlay, or an offset that is not in the region or no multiple of 4096", "pass pages of both"),
             failure(2, Code::BadAddress, "there is no plain memory at the offset, or not with these rights", "touch the page where you see it, so that its keeper brings it, and try again"),
         ]],
         restarts: "from the start; or it ends early, with what it has entered",

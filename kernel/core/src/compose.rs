@@ -107,7 +107,7 @@ impl<M: Machine> Kernel<M> {
     /// The mapping that `address` of a space is found in, the ends of what it shows around there,
     /// and how many were looked at.
     #[inline(always)]
-    fn mapping_at(&self, space: Space<'_>, address: u64) -> (Option<Mapping<'_>>, (u64, u64), u32) {
+    pub(crate) fn mapping_at(&self, space: Space<'_>, address: u64) -> (Option<Mapping<'_>>, (u64, u64), u32) {
         let overlays = self.overlays(space);
         // Most spaces have none.
         if overlays.is_empty() {

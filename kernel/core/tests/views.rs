@@ -220,6 +220,21 @@ fn a_page_of_two_mebibytes_is_entered_where_all_of_it_is_there() {
 }
 
 #[test]
+fn an_overlay_stands_in_front_of_a_view() {
+    const LARGE: u64 = 0x20_0000;
+    let play = Play::new(1, 16);
+    let slot = play.world.page();
+    assert_eq!(play.enter(&[(LARGE, READ, 3), (LARGE + 0x1000, READ, 3)]), Status::OK);
+    play.world.ok(Call::MappingCreate, &[slot, play.viewer, LARGE, PAGE_SIZE, play.first, 0, Rights::OVER.0 | ANY]);
+    assert_eq!([play.seen(LARGE), play.seen(LARGE + 0x1000)], [None, Some(3)]);
+    assert_eq!(play.enter(&[(LARGE, READ, 4)]), Status::argument(Code::BadRange, 2));
+    assert_eq!(play.enter(&[(LARGE + 0x1000, READ | VIEW_LARGE, 4), (LARGE, READ, 4)]), Status::OK);
+    assert_eq!((play.entered(), play.seen(LARGE), play.seen(LARGE + 0x1000)), (1, None, Some(4)));
+    play.world.ok(Call::MappingDestroy, &[slot]);
+    assert_eq!(play.enter(&[(LARGE, READ, 4)]), Status::OK);
+}
+
+#[test]
 fn a_pool_that_is_used_up_costs_what_was_entered() {
     let play = Play::new(1, 5);
     for number in 1..40 {

@@ -96,6 +96,11 @@ impl<M: Machine> Kernel<M> {
         if !mapping.rights().contains(entry.rights) || !region.rights().contains(entry.rights) {
             return wrong(Code::BadRights, list);
         }
+        let (shown, ends, _) = self.mapping_at(self.space_at_home(mapping.home()), entry.address);
+        if shown.is_none_or(|shown| shown.at != mapping.at) {
+            // An overlay stands in front of it.
+            return wrong(Code::BadRange, list);
+        }
         self.work_check(list.number)?;
         let meaning = match self.view_resolve(region, offset, entry.rights) {
             Ok(meaning) => meaning,
@@ -103,7 +108,7 @@ impl<M: Machine> Kernel<M> {
             Err(TranslationError::Deep) => return wrong(Code::TooDeep, list),
             Err(_) => return wrong(Code::BadAddress, list),
         };
-        let size = if entry.is_large { self.view_page(mapping, entry.address, &meaning) } else { PageSize::Small };
+        let size = if entry.is_large { self.view_page(ends, entry.address, &meaning) } else { PageSize::Small };
         let is_whole = mapping.start() == 0 && mapping.end() == USER_END;
         self.view_enter_leaf(self.space_at_home(mapping.home()), &entry, &meaning, size, is_whole);
         Ok(size)
@@ -120,10 +125,11 @@ impl<M: Machine> Kernel<M> {
         Ok(Translation { below: found.below.min(offset), above: found.above.min(region.size() - offset), ..found })
     }
 
-    /// The largest page, up to 2 MiB, that can be entered around an address of a view.
-    fn view_page(&self, mapping: Mapping<'_>, address: u64, meaning: &Translation) -> PageSize {
+    /// The largest page, up to 2 MiB, that can be entered around an address of a view, which is
+    /// found between these ends.
+    fn view_page(&self, (low, high): (u64, u64), address: u64, meaning: &Translation) -> PageSize {
         let first = address & !(PageSize::Large.bytes() - 1);
-        let is_inside = first >= mapping.start() && first + PageSize::Large.bytes() <= mapping.end();
+        let is_inside = first >= low && first + PageSize::Large.bytes() <= high;
         if is_inside { self.largest_page(address, meaning, LeafKind::Memory).min(PageSize::Large) } else { PageSize::Small }
     }
 
