@@ -2,6 +2,7 @@
 //! addresses are the guest's physical ones.
 
 use alloc::vec::Vec;
+use core::mem::ManuallyDrop;
 use nacre_abi::frame::{FRAME_VERSION, word};
 use nacre_abi::{PAGE_SIZE, Rights, Status};
 use nacre_machine_load::{GuestMemory, OutOfRange};
@@ -61,8 +62,9 @@ pub struct Guest {
     _shown: OwnedMapping,
     memory: Shown,
     frames: Vec<Shown>,
-    /// Page with words of the clock.
-    clock: Shown,
+    /// Page with words of the clock. It stays: the timer's thread reads the time to the end of the
+    /// program.
+    clock: ManuallyDrop<Shown>,
     space: Space,
     _objects: Objects,
 }
@@ -79,7 +81,7 @@ impl Guest {
         let all = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE);
         let shown = OwnedMapping::new(space, 0, size, memory.region(), 0, all)?;
         let frames = (0..processors).map(|_| Shown::take(services, PAGE_SIZE)).collect::<Result<_, _>>()?;
-        Ok(Guest { _shown: shown, memory, frames, clock: Shown::take(services, PAGE_SIZE)?, space, _objects: objects })
+        Ok(Guest { _shown: shown, memory, frames, clock: ManuallyDrop::new(Shown::take(services, PAGE_SIZE)?), space, _objects: objects })
     }
 
     /// The frame of a processor. `None`: there is no such processor.
