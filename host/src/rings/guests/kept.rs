@@ -10,7 +10,7 @@ use crate::scratch::Folder;
 
 const NAME: &str = "what a guest writes to a disk is kept in the file";
 /// Size of each disk.
-const SIZE: usize = 1 << 20;
+const SIZE: usize = 1 << 16;
 /// The guest changes the first disk, reads the second one, and may not write the third one.
 const SCRIPT: &str = "echo kept >/tmp/text; dd if=/tmp/text of=/dev/vda conv=notrunc 2>/dev/null; cat /dev/vdb | wc -c
 dd if=/tmp/text of=/dev/vdc conv=notrunc 2>/dev/null || echo refused; sync; exit 7";
