@@ -51,6 +51,7 @@ pub extern "C" fn system_call_entered(number: u64) -> ! {
 pub extern "C" fn interrupt_entered<const INNER: bool>(vector: u64, error: u64) -> ! {
     if INNER {
         guest::user::interrupted(vector, error);
+        interrupt_entered::<false>(vector, error)
     }
     if requested(vector) || vector == PAGE_FAULT && short_fault(error) {
         leave()

@@ -33,8 +33,10 @@ pub fn entered() -> ! {
         (next, guest.map(|(_, entry)| entry))
     });
     match left {
-        Some(entry) if entry.is_user => user::run(cpu::this(), entry),
-        Some(entry) => run(cpu::this(), &entry),
+        Some(entry) => {
+            user::note(entry.is_user);
+            if entry.is_user { user::run(cpu::this(), entry) } else { run(cpu::this(), &entry) }
+        }
         None => doors::leave(),
     }
 }

@@ -62,6 +62,8 @@ struct State {
     registers: [Cell<u64>; COUNT],
     /// Address to which `syscall` leads where no frame runs.
     calls: Cell<u64>,
+    /// Set if the frame that was entered last is a user's.
+    is_usual: Cell<bool>,
     /// Addresses of the interrupt tables: the usual one, and that of a CPU that runs a frame.
     interrupts: [Cell<u64>; 2],
 }
@@ -72,7 +74,7 @@ struct OfCpus([State; MAX_CPUS]);
 unsafe impl Sync for OfCpus {}
 
 /// States of all CPUs, which no user's tables show; those show all of a [`Cpu`].
-static STATES: OfCpus = OfCpus([const { State { registers: [const { Cell::new(0) }; COUNT], calls: Cell::new(0), interrupts: [const { Cell::new(0) }; 2] } }; MAX_CPUS]);
+static STATES: OfCpus = OfCpus([const { State { registers: [const { Cell::new(0) }; COUNT], calls: Cell::new(0), is_usual: Cell::new(false), interrupts: [const { Cell::new(0) }; 2] } }; MAX_CPUS]);
 
 #[inline(always)]
 fn state() -> &'static State {
@@ -87,7 +89,7 @@ pub fn prepare(interrupts: [u64; 2]) {
 /// The short course of `thread_enter`: comes back if it is not the one to take.
 #[inline(always)]
 pub fn enter_briefly() {
-    if !locks::enter() {
+    if !state().is_usual.get() || !locks::enter() {
         return;
     }
     let cpu = cpu::this();
@@ -100,6 +102,12 @@ pub fn enter_briefly() {
         run(cpu, entry);
     }
     locks::leave();
+}
+
+/// Notes whether the frame that is entered is a user's: one of another kind has no short course.
+#[inline(always)]
+pub fn note(is_user: bool) {
+    state().is_usual.set(is_user);
 }
 
 /// Runs the frame.
