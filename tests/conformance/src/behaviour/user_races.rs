@@ -150,11 +150,14 @@ pub fn taken() -> Result<(), String> {
         let other = spawn(take, what)?;
         let result = call(Call::ThreadEnter, &[FRAME]);
         other.join();
-        if what == 0 {
-            fails("the space is gone", result, Code::NotAnObject)?;
-        } else {
-            equal("entered", result.is_ok(), true)?;
+        // What is in a space goes before the space itself.
+        if result.is_ok() {
             equal("the event", (get(word::EVENT), get(word::INFORMATION[1]) & !0x807), (event::MEMORY, MAPPED_AT))?;
+        } else {
+            equal("the space was taken", what, 0)?;
+            fails("the space is gone", result, Code::NotAnObject)?;
+        }
+        if what == 1 {
             must(Call::MappingCreate, &[MAPPING, SPACE, MAPPED_AT, PAGE_SIZE, REGION, 0, Rights::ALL.0])?;
         }
     }
