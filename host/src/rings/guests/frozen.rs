@@ -31,8 +31,8 @@ for i in $(seq 1 16); do echo $i >>/mnt/lines; sleep 1; echo number $i; done; wc
 /// has, not what it remembers.
 const COUNT_DISK: &str = "for i in $(seq 1 16); do echo $i | dd of=/dev/vda bs=512 seek=$i conv=sync,fsync 2>/dev/null; sleep 1; echo number $i; done
 echo 3 >/proc/sys/vm/drop_caches; s=0; for i in $(seq 1 16); do n=$(dd if=/dev/vda bs=512 skip=$i count=1 2>/dev/null | tr -d '\\0'); s=$((s + n)); done; echo $s; exit 7";
-/// A guest that counts for a program beside its machine, over a connection. That program has to wait
-/// for input, or it would close its side.
+/// A guest that counts for a program beside its machine, over a connection. That program has to
+/// wait for input, or it would close its side.
 const COUNT_CONNECTION: &str = "mkfifo /tmp/f; nc -l -p 7000 <>/tmp/f & machine --memory 80M --net sh -c 'for i in $(seq 1 16); do echo number $i; sleep 1; done | nc 10.0.2.2 7000'; wait; echo all; exit 7";
 /// Size of the disk.
 const DISK: usize = 1 << 20;
