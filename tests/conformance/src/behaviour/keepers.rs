@@ -101,7 +101,7 @@ pub fn exception() -> Result<(), String> {
 
 /// Pages of the kernel's half: of its map of RAM, of its code behind the entries, of its devices,
 /// and of a kernel stack; last, the entries themselves.
-const KERNEL_PAGES: [u64; 5] = [0xffff_8000_0100_0000, 0xffff_ffff_8020_4000, 0xffff_ffff_c000_0000, 0xffff_ffff_c020_1000, 0xffff_ffff_8020_0000];
+const KERNEL_PAGES: [u64; 5] = [0xffff_8000_0100_0000, 0xffff_ffff_8020_5000, 0xffff_ffff_c000_0000, 0xffff_ffff_c020_1000, 0xffff_ffff_8020_0000];
 /// Bit of the machine's error code: the page is there, and access is denied.
 const PRESENT: u64 = 1;
 
