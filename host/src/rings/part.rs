@@ -10,10 +10,10 @@ pub enum Extent {
 }
 
 /// Settings of a test of which one is run in a part.
-const ONE_OF: usize = 3;
+const ONE_OF: usize = 5;
 
 impl Extent {
-    /// Returns the settings in which a test is run: all, or one of each three, of which its name
+    /// Returns the settings in which a test is run: all, or one of each five, of which its name
     /// decides the first. So each test is run, and each setting by some test, in each run the
     /// same.
     pub fn of<T>(self, name: &str, settings: Vec<T>) -> Vec<T> {
