@@ -76,7 +76,7 @@ impl Machines {
 
     /// Returns the section, with its title.
     pub fn section(&self) -> String {
-        let lead = "`./nacre bench --machines karma --write` renews this section alone. The same program is the only\nprocess of Debian's kernel: alone in QEMU, in `machine` with each way of paging, and in Debian's QEMU\nwith Linux's KVM, in the same emulated machine. The first row counts from the reset of the machine;\nthe clock of a guest of KVM begins elsewhere, so its first row says nothing.\n";
+        let lead = "`./nacre bench --machines karma --write` renews this section alone. The same program is the only\nprocess of Debian's kernel: alone in QEMU, in `machine` with each way of paging, and in Debian's\nQEMU with Linux's KVM, in the same emulated machine. The first row counts from the reset of the\nmachine; the clock of a guest of KVM begins elsewhere, so its first row says nothing.\n";
         let parts = [self.operations(), self.paper(), self.kinds(), self.wall()];
         format!("{TITLE}\n{lead}\n{}{}", parts.join("\n"), self.exit_line())
     }
