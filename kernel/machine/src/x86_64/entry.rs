@@ -189,11 +189,16 @@ extern "C" fn interrupted<const ISOLATED: bool, const INNER: bool>() {
     )
 }
 
-/// An interrupt while idle, or a fault of the kernel's own.
+/// An interrupt while idle, or a fault of the kernel's own. Or a step: some processors raise one
+/// behind the `syscall` of a user that makes steps; the kernel makes none.
 #[unsafe(naked)]
+#[unsafe(link_section = ".text.entry")]
 extern "C" fn interrupted_in_kernel() {
     naked_asm!(
-        "cmp qword ptr [rsp], 32",
+        "cmp qword ptr [rsp], 1",
+        "jne 2f",
+        "add rsp, 16; btr qword ptr [rsp + 16], 8; iretq",
+        "2: cmp qword ptr [rsp], 32",
         "jb {fault}",
         "mov rdi, [rsp]",
         "mov rsp, gs:[{kernel_stack}]",

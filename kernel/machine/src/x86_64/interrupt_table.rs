@@ -38,7 +38,8 @@ pub unsafe fn create() {
             *gate = match vector {
                 2 => Gate::new(entry::non_maskable as *const () as u64, 0, 2),
                 8 => Gate::new(stub(vector), 0, 1),
-                18 => Gate::new(stub(vector), 0, 3),
+                // Where the kernel's own steps come, too, there may be no other stack.
+                1 | 18 => Gate::new(stub(vector), 0, 3),
                 _ => Gate::new(stub(vector), ring, 0),
             };
         }
