@@ -76,6 +76,8 @@ pub mod word {
     /// Space of the upper half of the guest's addresses, named as in `SPACE`; for
     /// [`SHADOW`](super::kind::SHADOW) alone.
     pub const UPPER_SPACE: usize = 42;
+    /// Set (not 0) if the guest is left when it waits by PAUSE (exit 0x77).
+    pub const PAUSES: usize = 43;
     /// First of ten segments of two words each: ES, CS, SS, DS, FS, GS, GDTR, LDTR, IDTR, TR. The
     /// first word is selector, attributes (16 bits each) and limit (32), the second the base.
     pub const SEGMENTS: usize = 48;

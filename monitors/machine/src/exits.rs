@@ -29,6 +29,8 @@ pub const TIME: u64 = 0x6e;
 pub const CPUID: u64 = 0x72;
 /// INVD.
 pub const INVALIDATE: u64 = 0x76;
+/// PAUSE.
+pub const PAUSE: u64 = 0x77;
 /// HLT.
 pub const HALT: u64 = 0x78;
 /// INVLPG.

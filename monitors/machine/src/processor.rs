@@ -17,7 +17,7 @@ use core::cell::Cell;
 use nacre_abi::frame::{EXIT_INVALID, event, word};
 use nacre_machine_devices::{Outcome, Signal};
 use nacre_machine_x86::{Instruction, Kind, Move};
-use nacre_sys::{FOREVER, Frame};
+use nacre_sys::{FOREVER, Frame, Thread};
 
 /// Bit of DR6: an instruction was traced.
 const STEPPED: u64 = 1 << 14;
@@ -309,6 +309,11 @@ impl Processor {
             exits::HALT if debugger::has_broken(self.number) => Ok(()),
             exits::HALT => self.halt(),
             exits::TIME => self.time(),
+            exits::PAUSE => {
+                // What it waits for may be another processor, which needs this one to run.
+                Thread::yield_now();
+                self.pass_instruction()
+            }
             exits::CALL => {
                 // No such hypercall (KVM_ENOSYS).
                 self.set(word::RAX, -1000i64 as u64);

@@ -17,16 +17,17 @@ use crate::translation::Translation;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use nacre_abi::frame::word;
 use nacre_machine_devices::{HPET_ADDRESS, HPET_IDENTITY, IO_APIC_ADDRESS, IO_APIC_ID, Outcome};
 use nacre_machine_load::cpio::Archive;
 use nacre_machine_load::{Boot, ByteSource, Module, Protocol, Start, acpi, linux, multiboot1, multiboot2, pvh};
 use nacre_nest::{Services, attending};
 use nacre_nest::command::lossy;
 use nacre_proto::flags::O_RDONLY;
-use nacre_proto::memory;
+use nacre_proto::{memory, parent};
 use nacre_rt::thread::{self, Handle};
 use nacre_sys::lock::Lock;
-use nacre_sys::{Frame, OwnedPort, Thread};
+use nacre_sys::{Frame, OwnedPort, Reference, Thread};
 
 /// Words that every kernel is given: a terminal.
 const COMMAND_LINE: &str = "console=ttyS0 panic=-1 quiet";
@@ -123,8 +124,16 @@ pub fn load(services: &mut Services, options: &Options<'_>) -> Result<System, St
     let (told, reference) = elsewhere::port().map_err(no_clock)?;
     let clock = Clock::find(&guest, &frames, (reference.handle(), elsewhere::BIT)).map_err(no_clock)?;
     reset::begin(&frames[0], &start);
+    make_room(&frames);
     paging::want(options.paging);
     Ok(System { guest, frames, clock, told: Some(told) })
+}
+
+/// Lets processors of a guest that wait for each other make room, if the machine has fewer.
+fn make_room(frames: &[Frame]) {
+    let there = parent::processors(Reference::PARENT).map_or(1, |reply| reply.count);
+    let is_crowded = there < frames.len() as u64;
+    frames.iter().for_each(|frame| frame.set(word::PAUSES, is_crowded.into()));
 }
 
 impl System {
@@ -159,6 +168,7 @@ impl System {
         let start = load_system(&mut memory, services, options)?;
         self.frames.iter().for_each(|frame| self.guest.clear_frame(frame));
         self.clock.begin_counters(&self.frames);
+        make_room(&self.frames);
         if let Some(first) = self.frames.first() {
             reset::begin(first, &start);
         }

@@ -20,6 +20,7 @@ pub(super) const HALT_EXIT: u64 = 0x78;
 const CALL_EXIT: u64 = 0x81;
 const REGISTER_EXIT: u64 = 0x7c;
 const TIME_EXIT: u64 = 0x6e;
+const PAUSE_EXIT: u64 = 0x77;
 const SHUTDOWN_EXIT: u64 = 0x7f;
 const DEBUG_WRITE_EXIT: u64 = 0x37;
 const CONTROL_WRITE_EXIT: u64 = 0x10;
@@ -111,6 +112,12 @@ pub fn exits() -> Result<(), String> {
     set(word::RIP, 0);
     set(word::TIME_READS, 1);
     equal("one that may not", enter()?, TIME_EXIT)?;
+    // pause; hlt
+    guest(&[0xf3, 0x90, 0xf4]);
+    equal("a guest that may wait", enter()?, HALT_EXIT)?;
+    set(word::RIP, 0);
+    set(word::PAUSES, 1);
+    equal("one that is left when it does", (enter()?, get(word::RIP)), (PAUSE_EXIT, 0))?;
     // cpuid; mov cr0, eax: long mode is enabled and stays so, without paging it is not active.
     const LONG_ENABLED: u64 = 1 << 8;
     guest(&[0x0f, 0xa2, 0x0f, 0x22, 0xc0]);

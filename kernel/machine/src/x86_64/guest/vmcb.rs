@@ -59,6 +59,7 @@ const LEAVING_INVALIDATE: u64 = 1 << 25;
 const LEAVING_WINDOW: u64 = 1 << 4;
 const LEAVING_RETURN: u64 = 1 << 20;
 const LEAVING_TIME: u64 = 1 << 14;
+const LEAVING_PAUSE: u64 = 1 << 23;
 /// Intercepts of the second: all of SVM's, RDTSCP, ICEBP, WBINVD, MONITOR, MWAIT (both), XSETBV,
 /// RDPRU.
 const LEAVING_MORE: u64 = 0x7fff;
@@ -199,8 +200,9 @@ fn control(block: &[Cell<u64>; 512], pages: &Pages, entry: &GuestEntry, is_enabl
     let takes = block[RFLAGS].get() & INTERRUPTS != 0 && block[SHADOW].get() == 0;
     let (window, returns) = (asks && external.is_none(), asks && external.is_some() && takes);
     let hides_time = entry.hides_time || read(entry.frame, word::TIME_READS) != 0;
+    let pauses = read(entry.frame, word::PAUSES) != 0;
     let when = |is_so, bit| if is_so { bit } else { 0 };
-    let leaving = LEAVING | when(window, LEAVING_WINDOW) | when(returns, LEAVING_RETURN) | when(hides_time, LEAVING_TIME);
+    let leaving = LEAVING | when(window, LEAVING_WINDOW) | when(returns, LEAVING_RETURN) | when(hides_time, LEAVING_TIME) | when(pauses, LEAVING_PAUSE);
     let is_shadow = entry.upper.is_some();
     block[ACCESSES].set(ALL_DEBUG_ACCESSES | PRIORITY_WRITES | CR4_WRITES | when(is_enabled, CR0_WRITES) | when(keeps_control(entry), KEPT_REGISTERS));
     block[EXCEPTIONS].set(LEAVING_EXCEPTIONS | when(is_shadow, LEAVING_PAGE_FAULT) | (leaving | when(is_shadow, LEAVING_INVALIDATE)) << 32);

@@ -19,6 +19,8 @@ pub const PRIMARY: u64 = 1 << 3 | 1 << 7 | 1 << 10 | 1 << 11 | 1 << 19 | 1 << 21
 pub const WINDOW: u64 = 1 << 2;
 /// RDTSC leaves the guest.
 pub const TIME: u64 = 1 << 12;
+/// PAUSE leaves the guest.
+pub const PAUSE: u64 = 1 << 30;
 /// INVLPG leaves a shadow guest; loads and stores of CR3 one whose monitor keeps the register.
 pub const INVALIDATE: u64 = 1 << 9;
 pub const ROOT: u64 = 1 << 15 | 1 << 16;
@@ -59,7 +61,7 @@ pub fn are_there() -> bool {
     io::msr_read(FEATURE_CONTROL) & (LOCKED | ALLOWED) != LOCKED
         && io::msr_read(BASIC) & TELLS != 0
         && allows(PIN_ALLOWED, PIN)
-        && allows(PRIMARY_ALLOWED, PRIMARY | WINDOW | TIME | INVALIDATE | ROOT)
+        && allows(PRIMARY_ALLOWED, PRIMARY | WINDOW | TIME | PAUSE | INVALIDATE | ROOT)
         && allows(SECONDARY_ALLOWED, SECONDARY | NESTED)
         && allows(EXIT_ALLOWED, EXIT)
         && allows(ENTRY_ALLOWED, ENTRY | ENTRY_LONG)

@@ -18,7 +18,7 @@ const TABLES: u64 = 48;
 const FAILED: u64 = 1 << 31;
 
 /// Numbers of both: an exit with nothing more to tell.
-const PLAIN: [(u64, u64); 26] = [
+const PLAIN: [(u64, u64); 27] = [
     (2, 0x7f),  // shutdown
     (3, 0x63),  // INIT
     (6, 0x62),  // SMI
@@ -42,6 +42,7 @@ const PLAIN: [(u64, u64); 26] = [
     (31, 0x7c), // RDMSR
     (36, 0x8b), // MWAIT
     (39, 0x8a), // MONITOR
+    (40, 0x77), // PAUSE
     (54, 0x89), // WBINVD
     (55, 0x8d), // XSETBV
     (58, 0xa2), // INVPCID

@@ -95,7 +95,9 @@ pub fn load(pages: &Pages, entry: &GuestEntry, registers: &mut Registers) -> Opt
     world::write(field::PENDING_DEBUG, if stays && flags & TRAP != 0 { 1 << 14 } else { 0 });
     let asks = get(word::WINDOW) != 0 || waits;
     let hides_time = entry.hides_time || get(word::TIME_READS) != 0;
-    controls::load(is_shadow, is_kept, is_long, if asks { abilities::WINDOW } else { 0 } | if hides_time { abilities::TIME } else { 0 });
+    let leaving = [(asks, abilities::WINDOW), (hides_time, abilities::TIME), (get(word::PAUSES) != 0, abilities::PAUSE)];
+    let leaving = leaving.iter().filter(|(is_so, _)| *is_so).fold(0, |bits, (_, bit)| bits | bit);
+    controls::load(is_shadow, is_kept, is_long, leaving);
     lists(pages, frame);
     host();
     let has_directories = !is_shadow && !is_long && cr0 & PAGING != 0 && cr4 & ADDRESS_EXTENSION != 0;
