@@ -10,8 +10,9 @@ use crate::scratch::Folder;
 const CALENDAR: &str = "a guest is frozen by a command, and its clock shows the time of its new machine";
 const COPIES: &str = "copies of a guest draw random numbers of their own";
 
-/// A guest that waits until its real-time clock differs from the system's, which was set by it.
-const LOOK: &str = "echo up; d=0; while [ ${d#-} -lt 4 ]; do sleep 1; d=$(($(cat /sys/class/rtc/rtc0/since_epoch) - $(date +%s))); done; echo another time; exit 7";
+/// A guest that waits until its real-time clock differs from the system's, which was set by it. It
+/// has slept first: the second machine has to be behind it for long enough.
+const LOOK: &str = "sleep 20; echo up; d=0; while [ ${d#-} -lt 4 ]; do sleep 1; d=$(($(cat /sys/class/rtc/rtc0/since_epoch) - $(date +%s))); done; echo another time; exit 7";
 /// A guest that draws eight bytes when it has read a word, and says how often its kernel was told
 /// that others have its random numbers.
 const DRAW: &str = "echo up; read word; sleep 2; head -c 8 /dev/urandom | od -An -tx1 | tr -d ' \\n'; echo; dmesg | grep -c 'due to virtual machine fork'; exit 7";
