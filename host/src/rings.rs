@@ -99,7 +99,7 @@ fn one(tree: &Tree, products: &builds::Products, arguments: &TestArguments, ring
         Ring::Relative => relative::run(products, filter),
         Ring::Stacks => {
             let mut tally = stacks::run(tree, products, filter, arguments)?;
-            tally.add(shares::run(products, filter)?);
+            tally.add(shares::run(products, filter, arguments.extent())?);
             tally.add(debugger::run(tree.root(), products, filter)?);
             Ok(tally)
         }

@@ -1,6 +1,7 @@
 //! Tests the shares of `share-cpu`, beside each other and at any depth, counted in instructions:
 //! each program gets its share, and nothing inside gets more.
 
+use super::part::Extent;
 use super::tally::TestCounts;
 use super::system::{boot_on, describe};
 use crate::builds::Products;
@@ -70,8 +71,8 @@ const WAITS: [(&str, &[u32]); 7] = [
 /// Instructions that another client waits at most for a small answer, however large the work is.
 const MAX_WAITED: u64 = 400_000;
 
-/// Runs all of them.
-pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
+/// Runs all of them, or each large work with one of its counts.
+pub fn run(products: &Products, filter: &str, extent: Extent) -> Outcome<TestCounts> {
     let mut tally = TestCounts::default();
     if !"shares".contains(filter) && !filter.contains("shares") {
         return Ok(tally);
@@ -86,7 +87,7 @@ pub fn run(products: &Products, filter: &str) -> Outcome<TestCounts> {
     let fault = said(products, 1, command)?.and_then(|text| if text == "answered\n" { Ok(()) } else { Err(text) }).err();
     tally.note(&format!("shares: {sentence}"), fault.as_deref());
     for (work, counts) in WAITS {
-        let waited = counts.iter().map(|count| said(products, 1, &format!("shares wait {work} {count}")));
+        let waited = extent.of(work, counts.to_vec()).into_iter().map(|count| said(products, 1, &format!("shares wait {work} {count}")));
         let waited: Vec<Result<String, String>> = waited.collect::<Outcome<_>>()?;
         let fault = waited.into_iter().find_map(|text| text.and_then(|text| short(&text)).err());
         tally.note(&format!("shares: nobody waits long beside one who has the server {work} much"), fault.as_deref());
