@@ -28,6 +28,9 @@ pub const REQUESTS_MISSING: u64 = 0b1_1100;
 /// Request about memory that may be protected: `WRITEPROTECT`.
 pub const REQUEST_PROTECT: u64 = 1 << 6;
 
+/// Request about memory whose pages others have: `CONTINUE`.
+pub const REQUEST_CONTINUE: u64 = 1 << 7;
+
 /// `UFFD_FEATURE_PAGEFAULT_FLAG_WP`.
 pub const FEATURE_PROTECT: u64 = 1;
 /// `UFFD_FEATURE_SIGBUS`: a fault is a signal, and nobody is told.
@@ -42,8 +45,14 @@ pub const FEATURE_MOVED: u64 = 1 << 2;
 pub const FEATURE_EMPTIED: u64 = 1 << 3;
 /// `UFFD_FEATURE_EVENT_UNMAP`: an area, or a part of it, goes.
 pub const FEATURE_UNMAPPED: u64 = 1 << 6;
+/// `UFFD_FEATURE_MISSING_SHMEM`: shared memory can be registered.
+pub const FEATURE_SHARED: u64 = 1 << 5;
+/// `UFFD_FEATURE_MINOR_SHMEM`: pages of it that others have are told.
+pub const FEATURE_MINOR: u64 = 1 << 10;
+/// `UFFD_FEATURE_WP_HUGETLBFS_SHMEM`: pages of it can be protected.
+pub const FEATURE_PROTECT_SHARED: u64 = 1 << 12;
 /// Features that there are.
-pub const FEATURES: u64 = FEATURE_PROTECT | FEATURE_MOVED | FEATURE_EMPTIED | FEATURE_UNMAPPED | FEATURE_SIGNAL | FEATURE_THREAD | FEATURE_ADDRESS;
+pub const FEATURES: u64 = FEATURE_SHARED | FEATURE_MINOR | FEATURE_PROTECT_SHARED | FEATURE_PROTECT | FEATURE_MOVED | FEATURE_EMPTIED | FEATURE_UNMAPPED | FEATURE_SIGNAL | FEATURE_THREAD | FEATURE_ADDRESS;
 
 /// Kind of the message that an area has moved: from, to, size.
 pub const EVENT_MOVED: u8 = 0x14;
@@ -56,7 +65,9 @@ pub const EVENT_UNMAPPED: u8 = 0x16;
 pub const MODE_MISSING: u64 = 1;
 /// Writes to protected pages are told.
 pub const MODE_PROTECT: u64 = 2;
-/// Mode of `COPY` and `ZEROPAGE`: nobody is woken.
+/// Pages are told that others have.
+pub const MODE_MINOR: u64 = 4;
+/// Mode of `COPY`, `ZEROPAGE` and `CONTINUE`: nobody is woken.
 pub const DONT_WAKE: u64 = 1;
 /// Mode of `COPY`: the page may not be written.
 pub const COPY_PROTECTED: u64 = 2;
@@ -71,6 +82,8 @@ pub const MESSAGE: usize = 32;
 pub const FAULT_WRITE: u64 = 1;
 /// The page is there, and may not be written.
 pub const FAULT_PROTECTED: u64 = 2;
+/// Others have the page.
+pub const FAULT_MINOR: u64 = 4;
 
 /// The message of a fault.
 pub fn message(flags: u64, address: u64, thread: u64) -> [u8; MESSAGE] {

@@ -7,12 +7,12 @@
 use crate::abi::errno::{EAGAIN, EFAULT, EINVAL, Errno};
 use crate::abi::signal_info::Info;
 use crate::abi::user_fault_layouts as layout;
-use crate::abi::user_fault_layouts::{FAULT_PROTECTED, FAULT_WRITE, FEATURE_ADDRESS, FEATURE_SIGNAL, FEATURE_THREAD, MESSAGE, message};
+use crate::abi::user_fault_layouts::{FAULT_MINOR, FAULT_PROTECTED, FAULT_WRITE, FEATURE_ADDRESS, FEATURE_SIGNAL, FEATURE_THREAD, MESSAGE, message};
 use crate::operations::grow_stack;
 use crate::process::Process;
 use crate::state::files::in_process_file::UserFaultFile;
 use crate::state::files::open_file::OpenFile;
-use crate::state::memory::registered::{Event, GROWTH, Lacking, Registered};
+use crate::state::memory::registered::{Event, Found, GROWTH, Lacking, Registered};
 use crate::state::memory::user_faults as memory_faults;
 use crate::state::threads::awaited_page::AwaitedPage;
 use alloc::rc::Rc;
@@ -48,11 +48,18 @@ fn begin(process: &mut Process, lacking: Lacking, address: u64, is_call: bool) -
             Err(_) => Outcome::Signal,
         };
     };
+    let found = if lacking.is_protected { Ok(Found::Missing) } else { process.memory.look_for(lacking.page) };
+    let minor = match found {
+        Ok(Found::Shown) => return Outcome::Again,
+        Ok(Found::Minor) => FAULT_MINOR,
+        Ok(Found::Missing) => 0,
+        Err(_) => return if is_call { Outcome::Fails } else { Outcome::Signal },
+    };
     let features = features.unwrap_or(0);
     if features & FEATURE_SIGNAL != 0 || is_call && is_for_program {
         return if is_call { Outcome::Fails } else { Outcome::Signal };
     }
-    let flags = if lacking.is_write { FAULT_WRITE } else { 0 } | if lacking.is_protected { FAULT_PROTECTED } else { 0 };
+    let flags = minor | if lacking.is_write { FAULT_WRITE } else { 0 } | if lacking.is_protected { FAULT_PROTECTED } else { 0 };
     let address = if features & FEATURE_ADDRESS != 0 { address } else { address & !(PAGE_SIZE - 1) };
     process.tickets += 1;
     let order = process.tickets;

@@ -38,6 +38,7 @@ fn forget(process: &mut Process, start: u64, end: u64) -> Result<(), Errno> {
     let Some(area) = process.memory.map.area(start) else { return Ok(()) };
     let (from, rights) = (area.start, area.rights);
     if !matches!(&area.backing, Fill::Own(part) if !part.shared) {
+        process.memory.hide(start, end);
         return Ok(());
     }
     let Some((file, offset)) = process.memory.origin(start) else { return process.memory.renew(start, end) };
@@ -68,6 +69,7 @@ fn remove(process: &mut Process, start: u64, end: u64) -> Result<(), Errno> {
         _ => return Err(EACCES),
     }
     let (segment, offset) = process.memory.meeting_place(start).ok_or(ENOMEM)?;
+    process.memory.hide(start, end);
     if segment.port().is_some_and(|port| nacre_proto::segment::clear(port, offset, end - start).is_ok()) {
         return Ok(());
     }
@@ -132,7 +134,7 @@ pub fn madvise(process: &mut Process, frame: &mut Frame) -> Answer {
     let [start, size, advice, ..] = frame.arguments();
     let advice = advice & 0xffff_ffff;
     let end = round_up(size).and_then(|size| start.checked_add(size)).filter(|_| is_page(start) && is_known(advice)).ok_or(EINVAL)?;
-    if matches!(advice, DONTNEED | FREE | DONTNEED_LOCKED) {
+    if matches!(advice, DONTNEED | FREE | DONTNEED_LOCKED | REMOVE) {
         // Files hear of it first. Meanwhile others may change the map.
         let told = user_faults::told_of(process, start, end, FEATURE_EMPTIED);
         user_faults::tell_parts(process, EVENT_EMPTIED, &told);

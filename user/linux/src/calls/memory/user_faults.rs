@@ -63,7 +63,7 @@ pub fn request(process: &mut Process, open: &OpenFile, request: u32, argument: u
         layout::COPY => copy(process, file, argument),
         layout::ZERO_PAGE => zero(process, file, argument),
         layout::WRITE_PROTECT => protect(process, file, argument),
-        layout::CONTINUE => Err(EINVAL),
+        layout::CONTINUE => go_on(process, file, argument),
         _ => Err(EINVAL),
     }
 }
@@ -91,14 +91,15 @@ fn range_end(start: u64, size: u64) -> Result<u64, Errno> {
 
 fn register(process: &mut Process, file: UserFaultFile, argument: u64) -> Answer {
     let [start, size, mode] = process.memory.read_words(argument)?;
-    if mode == 0 || mode & !(layout::MODE_MISSING | layout::MODE_PROTECT) != 0 {
+    if mode == 0 || mode & !(layout::MODE_MISSING | layout::MODE_PROTECT | layout::MODE_MINOR) != 0 {
         return Err(EINVAL);
     }
     let end = range_end(start, size)?;
-    let (missing, protect) = (mode & layout::MODE_MISSING != 0, mode & layout::MODE_PROTECT != 0);
+    let [missing, protect, minor] = [layout::MODE_MISSING, layout::MODE_PROTECT, layout::MODE_MINOR].map(|bit| mode & bit != 0);
     process.memory.fill_reserved(&mut process.services, start, end)?;
-    memory_faults::register(&mut process.memory, start, end, Registered { file: file.number, missing, protect, rights: Rights::NONE })?;
-    let requests = layout::REQUESTS_MISSING | if protect { layout::REQUEST_PROTECT } else { 0 };
+    memory_faults::register(&mut process.memory, start, end, Registered { file: file.number, missing, protect, minor, rights: Rights::NONE })?;
+    let more = [(protect, layout::REQUEST_PROTECT), (minor, layout::REQUEST_CONTINUE)];
+    let requests = more.iter().filter(|(is_so, _)| *is_so).fold(layout::REQUESTS_MISSING, |bits, (_, bit)| bits | bit);
     process.memory.write_words(argument + 24, &[requests])?;
     Ok(0)
 }
@@ -173,6 +174,17 @@ fn zero(process: &mut Process, file: UserFaultFile, argument: u64) -> Answer {
     }
     let memory = &mut process.memory;
     let done = memory.check_supplied(start, end, false).and_then(|()| bring(size, |done| memory.supply(start + done, None, false)));
+    finish(process, file, argument + 24, done, [start, size], mode & layout::DONT_WAKE == 0)
+}
+
+fn go_on(process: &mut Process, file: UserFaultFile, argument: u64) -> Answer {
+    let [start, size, mode] = process.memory.read_words(argument)?;
+    let end = range_end(start, size)?;
+    if mode & !layout::DONT_WAKE != 0 {
+        return Err(EINVAL);
+    }
+    let memory = &mut process.memory;
+    let done = memory.check_supplied(start, end, false).and_then(|()| bring(size, |done| memory.go_on(start + done)));
     finish(process, file, argument + 24, done, [start, size], mode & layout::DONT_WAKE == 0)
 }
 

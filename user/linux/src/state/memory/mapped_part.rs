@@ -146,7 +146,7 @@ impl Part {
 
     /// Returns true if a user-fault file is told of its faults.
     pub fn is_telling(&self) -> bool {
-        self.registered.is_some_and(|registered| registered.missing)
+        self.registered.is_some_and(|registered| registered.hides())
     }
 
     /// Returns the pages of a range that are there, of a part whose file brings them.

@@ -13,6 +13,8 @@ pub struct Registered {
     pub missing: bool,
     /// Writes to pages that may not be written.
     pub protect: bool,
+    /// Pages of shared memory that are there, and were not touched here yet.
+    pub minor: bool,
     /// Rights of the area.
     pub rights: Rights,
 }
@@ -24,8 +26,13 @@ impl Registered {
         self.shown()
     }
 
+    /// Returns true if the mapping is hidden, and what is there stands in front.
+    pub(super) fn hides(&self) -> bool {
+        self.missing || self.minor
+    }
+
     pub(super) fn shown(&self) -> Rights {
-        if self.missing { Rights::NONE } else { self.rights }
+        if self.hides() { Rights::NONE } else { self.rights }
     }
 }
 
@@ -43,6 +50,17 @@ pub struct Lacking {
     pub is_write: bool,
     /// The page is there, and may not be written.
     pub is_protected: bool,
+}
+
+/// Outcome of a look for a page that somebody lacks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// It is missing: the file is told.
+    Missing,
+    /// Others have it: the file is told of that.
+    Minor,
+    /// It is shown now, and nobody is told.
+    Shown,
 }
 
 /// A change of the map that a user-fault file is told of.

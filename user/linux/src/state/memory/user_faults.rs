@@ -5,19 +5,24 @@
 //! there holds zeros. A page that may not be written has a mapping of its own in any registered
 //! area.
 //!
+//! A page of shared memory is there once it holds something, whoever has put that there; it is shown
+//! when it is touched, or, if the file wants to hear of that, when the program says so.
+//!
 //! Who touches what is hidden faults, and the library has the thread wait. What the library itself
 //! touches for a call it looks up here before: then the call waits, and is made again.
 
 use crate::abi::errno::{EAWAITS_PAGE, EBUSY, EEXIST, EFAULT, EINVAL, ENOENT, ENOMEM, Errno};
 use crate::raw::memory_words;
 use crate::services::connections::Services;
+use crate::services::segment::Segment;
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::{Fill, Part};
 use crate::state::memory::page_copies::PageCopy;
 use crate::state::memory::residence;
-use crate::state::memory::registered::{GROWTH, Lacking, Registered};
+use crate::state::memory::registered::{Found, GROWTH, Lacking, Registered};
 use crate::state::memory::soft_dirty;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::state::MappingState;
 use nacre_abi::{PAGE_SIZE, Rights};
@@ -25,22 +30,44 @@ use nacre_nest::places::Place;
 use nacre_rt::fallible;
 
 impl Part {
-    /// Returns true if it can be registered: private memory that is no copy of a file.
-    fn can_be_registered(&self) -> bool {
-        !self.shared && !self.lent && self.origin.is_none() && (self.writable || self.segment.as_ref().is_some_and(|segment| segment.port().is_some()))
+    /// Returns true if it can be registered: memory that is no copy of a file, and, for pages that
+    /// others have, is shared.
+    fn can_be_registered(&self, minor: bool) -> bool {
+        let has_port = || self.segment.as_ref().is_some_and(|segment| segment.port().is_some());
+        let is_kind = if self.shared { self.writable } else { !minor && (self.writable || has_port()) };
+        is_kind && !self.lent && self.origin.is_none()
+    }
+
+    /// The segment of a page, and where in it the page is.
+    fn place_of(&mut self, page: u64) -> Result<(Rc<Segment>, u64), Errno> {
+        Ok((self.segment()?, self.state.offset + (page - self.state.start)))
+    }
+
+    /// Returns true if a page of shared memory holds something.
+    fn is_held(&mut self, page: u64) -> Result<bool, Errno> {
+        let (segment, offset) = self.place_of(page)?;
+        let place = Place::take(PAGE_SIZE).ok_or(ENOMEM)?;
+        let _shown = PageCopy::prepare(segment, offset, place.window().start())?;
+        Ok(!memory_words::is_zero(place.window().start()))
+    }
+
+    /// Shows a page in front.
+    fn show(&mut self, page: u64, rights: Rights, is_protected: bool) -> Result<(), Errno> {
+        let (segment, offset) = self.place_of(page)?;
+        let copy = PageCopy::of_segment(segment, offset, page, rights, is_protected)?;
+        self.pages.insert(page, copy);
+        Ok(())
     }
 
     fn begin_telling(&mut self, registered: Registered) -> Result<(), Errno> {
-        let segment = self.segment()?;
+        self.segment()?;
         let (start, end) = (self.state.start, self.state.start + self.state.size);
-        let was_hidden = self.registered.is_some_and(|before| before.missing);
-        if registered.missing && !was_hidden {
+        let was_hidden = self.is_telling();
+        if registered.hides() && !was_hidden && !self.shared {
             let held = self.while_readable(|part| held(part, start, end))?;
             for page in held {
                 if self.pages.get(page).is_none() {
-                    let offset = self.state.offset + (page - start);
-                    let copy = PageCopy::of_segment(segment.clone(), offset, page, registered.rights, false)?;
-                    self.pages.insert(page, copy);
+                    self.show(page, registered.rights, false)?;
                 }
             }
         }
@@ -62,7 +89,7 @@ impl Part {
         let is_write = access.contains(Rights::WRITE);
         let lacking = |page, is_protected| Lacking { file: registered.file, page, is_write, is_protected };
         let first = start & !(PAGE_SIZE - 1);
-        let gap = if registered.missing { self.pages.gap(first, end.next_multiple_of(PAGE_SIZE)) } else { None };
+        let gap = if registered.hides() { self.pages.gap(first, end.next_multiple_of(PAGE_SIZE)) } else { None };
         let protected = self.pages.range(first, end).find(|(_, copy)| is_write && copy.is_protected).map(|(page, _)| page);
         match (gap, protected) {
             (Some((missing, _)), Some(protected)) if protected < missing => Some(lacking(protected, true)),
@@ -107,7 +134,7 @@ pub fn lacking(memory: &Memory, address: u64, size: u64, access: Rights) -> Opti
 
 /// Has a file told of faults in a range.
 pub fn register(memory: &mut Memory, start: u64, end: u64, registered: Registered) -> Result<(), Errno> {
-    memory.check_registered(start, end, registered.file)?;
+    memory.check_registered(start, end, registered.file, registered.minor)?;
     soft_dirty::end_tracking(memory)?;
     memory.faults.any = true;
     for (start, end) in memory.areas_in(start, end)? {
@@ -184,15 +211,15 @@ impl Memory {
     }
 
     /// Refuses to register a range. `ENOMEM`: there is nothing from there on; `EINVAL`: nothing, or
-    /// memory that is not private; `EBUSY`: another file's.
-    fn check_registered(&self, start: u64, end: u64, file: u64) -> Result<(), Errno> {
+    /// memory that cannot be; `EBUSY`: another file's.
+    fn check_registered(&self, start: u64, end: u64, file: u64, minor: bool) -> Result<(), Errno> {
         if self.map.from(start).next().ok_or(ENOMEM)?.start >= end {
             return Err(EINVAL);
         }
         for area in self.map.from(start).take_while(|area| area.start < end) {
             match &area.backing {
                 Fill::Own(part) if part.registered.is_some_and(|other| other.file != file) => return Err(EBUSY),
-                Fill::Own(part) if part.can_be_registered() => {}
+                Fill::Own(part) if part.can_be_registered(minor) => {}
                 _ => return Err(EINVAL),
             }
         }
@@ -236,22 +263,43 @@ impl Memory {
     /// Brings a page that is missing, with these bytes in it or zeros. `EEXIST`: it is there.
     pub fn supply(&mut self, page: u64, bytes: Option<&[u8]>, is_protected: bool) -> Result<(), Errno> {
         let (part, registered) = self.registered_part(page, page + PAGE_SIZE)?;
-        if !registered.missing || part.pages.get(page).is_some() {
+        if !registered.hides() || part.pages.get(page).is_some() || part.shared && part.is_held(page)? {
             return Err(EEXIST);
         }
-        let (segment, offset) = (part.segment()?, part.state.offset + (page - part.state.start));
-        let copy = match bytes {
-            None => PageCopy::of_segment(segment, offset, page, registered.rights, is_protected)?,
-            Some(bytes) => {
-                let place = Place::take(PAGE_SIZE).ok_or(ENOMEM)?;
-                let mut copy = PageCopy::prepare(segment, offset, place.window().start())?;
-                memory_words::put(place.window().start(), bytes);
-                copy.show(page, registered.rights, is_protected)?;
-                copy
-            }
-        };
+        let Some(bytes) = bytes else { return part.show(page, registered.rights, is_protected) };
+        let (segment, offset) = part.place_of(page)?;
+        let place = Place::take(PAGE_SIZE).ok_or(ENOMEM)?;
+        let mut copy = PageCopy::prepare(segment, offset, place.window().start())?;
+        memory_words::put(place.window().start(), bytes);
+        copy.show(page, registered.rights, is_protected)?;
         part.pages.insert(page, copy);
         Ok(())
+    }
+
+    /// Looks for a page that somebody lacks. What nobody wants to hear of is shown.
+    pub fn look_for(&mut self, page: u64) -> Result<Found, Errno> {
+        let (part, registered) = self.registered_part(page, page + PAGE_SIZE)?;
+        if !part.shared {
+            return Ok(Found::Missing);
+        }
+        let is_held = part.is_held(page)?;
+        if if is_held { registered.minor } else { registered.missing } {
+            return Ok(if is_held { Found::Minor } else { Found::Missing });
+        }
+        part.show(page, registered.rights, false).map(|()| Found::Shown)
+    }
+
+    /// Shows a page that others have. `EEXIST`: it was shown before; `EFAULT`: nobody has it, or it
+    /// is of memory that is not registered for that.
+    pub fn go_on(&mut self, page: u64) -> Result<(), Errno> {
+        let (part, registered) = self.registered_part(page, page + PAGE_SIZE)?;
+        if part.pages.get(page).is_some() {
+            return Err(EEXIST);
+        }
+        if !part.shared || !registered.hides() || !part.is_held(page)? {
+            return Err(EFAULT);
+        }
+        part.show(page, registered.rights, false)
     }
 
     /// Lets pages of a range be written, or not. `ENOENT`: the range is not registered for that.
@@ -262,14 +310,23 @@ impl Memory {
                 return Err(ENOENT);
             }
             let known = part.pages.set_protected(page, is_protected, registered.rights);
-            if known.is_none() && is_protected && !registered.missing {
-                let (segment, offset) = (part.segment()?, part.state.offset + (page - part.state.start));
-                let copy = PageCopy::of_segment(segment, offset, page, registered.rights, true)?;
-                part.pages.insert(page, copy);
+            let is_there = known.is_some() || !registered.hides() || part.shared && part.is_held(page)?;
+            if known.is_none() && is_protected && is_there {
+                part.show(page, registered.rights, true)?;
             }
             known.unwrap_or(Ok(()))?;
         }
         Ok(())
+    }
+
+    /// Hides pages of shared memory, which stay what they are, until they are touched again.
+    pub fn hide(&mut self, start: u64, end: u64) {
+        if let Some(Area { backing: Fill::Own(part), .. }) = self.map.area_mut(start)
+            && part.shared
+            && part.is_telling()
+        {
+            part.pages.forget(start, end);
+        }
     }
 
     /// Makes pages of one registered area zeros that are missing again, if its file brings them.
