@@ -120,7 +120,9 @@ static void of_file(void)
     say("%c %d\n", here[3 * PAGE], here[3 * PAGE + 1]);
     here[4 * PAGE] = 'z';
     say("%c\n", there[4 * PAGE]);
-    say("%c %c\n", here[5 * PAGE], there[5 * PAGE + 9]);
+    /* A page that somebody has read, and nobody written, is there on Linux alone. */
+    say("%c\n", here[5 * PAGE]);
+    say("%c\n", there[5 * PAGE + 9]);
     there[5 * PAGE] = 'w';
     here[6 * PAGE + 1] = 'v';
     say("%c %c %c\n", here[5 * PAGE], there[6 * PAGE], there[6 * PAGE + 1]);
@@ -131,7 +133,8 @@ static void of_file(void)
     SHOW(madvise(here + 3 * PAGE, 2 * PAGE, MADV_DONTNEED));
     say("%c %c\n", here[3 * PAGE], here[4 * PAGE]);
     SHOW(madvise(here + 3 * PAGE, PAGE, MADV_REMOVE));
-    say("%c %c\n", here[3 * PAGE], there[3 * PAGE + 5]);
+    say("%c\n", here[3 * PAGE]);
+    say("%c\n", there[3 * PAGE + 5]);
     end(thread);
     there[9 * PAGE] = there[10 * PAGE] = 's';
     static char bytes[PAGE] = "bytes";

@@ -65,11 +65,11 @@ fn remove(process: &mut Process, start: u64, end: u64) -> Result<(), Errno> {
     let rights = area.rights;
     match &area.backing {
         _ if is_anonymous(process, start) => return Err(EINVAL),
+        Fill::Own(part) if part.shared && part.is_writable() && part.is_telling() => return process.memory.renew(start, end),
         Fill::Own(part) if part.shared && part.is_writable() => {}
         _ => return Err(EACCES),
     }
     let (segment, offset) = process.memory.meeting_place(start).ok_or(ENOMEM)?;
-    process.memory.hide(start, end);
     if segment.port().is_some_and(|port| nacre_proto::segment::clear(port, offset, end - start).is_ok()) {
         return Ok(());
     }

@@ -289,14 +289,17 @@ impl Memory {
         part.show(page, registered.rights, false).map(|()| Found::Shown)
     }
 
-    /// Shows a page that others have. `EEXIST`: it was shown before; `EFAULT`: nobody has it, or it
-    /// is of memory that is not registered for that.
+    /// Shows a page that others have. `EINVAL`: the memory is not shared; `EEXIST`: the page was
+    /// shown before; `EFAULT`: nobody has it, or no faults of it are told.
     pub fn go_on(&mut self, page: u64) -> Result<(), Errno> {
         let (part, registered) = self.registered_part(page, page + PAGE_SIZE)?;
+        if !part.shared {
+            return Err(EINVAL);
+        }
         if part.pages.get(page).is_some() {
             return Err(EEXIST);
         }
-        if !part.shared || !registered.hides() || !part.is_held(page)? {
+        if !registered.hides() || !part.is_held(page)? {
             return Err(EFAULT);
         }
         part.show(page, registered.rights, false)
