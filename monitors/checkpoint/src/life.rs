@@ -2,6 +2,7 @@
 
 use crate::freeze::go_on;
 use crate::outside::{Outside, PARENT, What};
+use crate::waiting::ALL;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::fault;
@@ -64,7 +65,7 @@ impl Life {
         let Some(held) = self.held.take() else { return Ok(()) };
         self.outside.is_held = false;
         go_on(self, &held.running)?;
-        self.outside.go_on();
+        self.outside.go_on(ALL);
         Ok(())
     }
 

@@ -277,7 +277,7 @@ impl Outside {
     /// Bits of a port of ours.
     pub fn notified(&mut self, word: u64, bits: u64) {
         if word == WAKE {
-            return self.go_on();
+            return self.go_on(bits);
         }
         if word & KEEPER != 0 {
             // Its region has gone.

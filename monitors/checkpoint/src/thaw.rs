@@ -9,7 +9,7 @@ use crate::origin::{reopen, source_of};
 use crate::outside::{Attended, Entry, Outside, PoolEnd, What};
 use crate::pools::Pools;
 use crate::store_file::StoreFile;
-use crate::waiting::Waiter;
+use crate::waiting::{ALL, Waiter};
 use crate::world::{ORIGINAL, World};
 use alloc::format;
 use alloc::rc::Rc;
@@ -228,7 +228,7 @@ fn connect(facts: &Facts, frame: &nacre_snapshot::Frame, outside: &mut Outside) 
     for waiting in &facts.waiting {
         let reply = OwnedReference::null().map_err(|status| wrong(status.into()))?;
         frame.answer_by(&mut outside.arena, reply.handle().0, waiting.client).map_err(said("a client that waits"))?;
-        outside.waiters.all.push(Waiter { port: waiting.port, reply, label: waiting.label, words: waiting.words, bytes: waiting.bytes.clone(), given: waiting.given.clone() });
+        outside.waiters.all.push(Waiter { port: waiting.port, reply, label: waiting.label, words: waiting.words, bytes: waiting.bytes.clone(), given: waiting.given.clone(), told: None });
     }
     Ok(())
 }
@@ -248,7 +248,7 @@ fn seat(frame: &nacre_snapshot::Frame, outside: &mut Outside, number: u64, place
 pub fn start(life: &mut Life, running: &[u64]) -> Result<(), String> {
     let frame = frame(&life.outside);
     frame.start(&mut life.outside.arena, running).map_err(said("starting"))?;
-    life.outside.go_on();
+    life.outside.go_on(ALL);
     Ok(())
 }
 

@@ -18,6 +18,12 @@ use nacre_sys::{FOREVER, OwnedPort, OwnedReference, Reference, Span};
 const MAX_WAITING: usize = 4096;
 /// Nanoseconds between two looks at what does not tell when it is ready.
 const LOOK: u64 = 10_000_000;
+/// Nanoseconds after which those who have gone are let go, where all else is told.
+const LONG_LOOK: u64 = 1_000_000_000;
+/// Number of bits by which those who wait are told apart. Each has one, and so may others.
+const BITS: u64 = 32;
+/// Bits of all that wait.
+pub const ALL: u64 = u64::MAX;
 
 /// A request that waits.
 pub struct Waiter {
@@ -33,6 +39,8 @@ pub struct Waiter {
     pub bytes: Vec<u8>,
     /// Numbers of our ports for the things outside that the message brought.
     pub given: Vec<u64>,
+    /// Bit that says that it may go on; none: nobody says so.
+    pub told: Option<u64>,
 }
 
 /// Reference that a message brings to something outside.
@@ -47,17 +55,39 @@ pub struct Waiters {
     /// The requests.
     pub all: Vec<Waiter>,
     wake: OwnedPort,
+    /// Number of times that somebody was asked to tell.
+    asked: u64,
+    /// The bit of the last time, until who waits for it has it.
+    told: Option<u64>,
 }
 
 impl Waiters {
     /// Makes an empty list, which is told at this port.
     pub fn new(wake: OwnedPort) -> Waiters {
-        Waiters { all: Vec::new(), wake }
+        Waiters { all: Vec::new(), wake, asked: 0, told: None }
     }
 
     /// Nanoseconds after which somebody is to look again; none if nobody waits.
     pub fn patience(&self) -> Option<u64> {
-        (!self.all.is_empty()).then_some(LOOK)
+        let look = |waiter: &Waiter| if waiter.told.is_some() { LONG_LOOK } else { LOOK };
+        self.all.iter().map(look).min()
+    }
+
+    /// Returns the events of these that are present. If there are none, the port is told of the
+    /// next.
+    fn watch(&mut self, original: Reference, wanted: u64) -> u64 {
+        let Ok(wake) = self.wake.new_reference(REFERENCE_USE | REFERENCE_NOTIFY) else { return 0 };
+        let bit = 1 << (self.asked % BITS);
+        match file::watch(original, wanted, bit, wake.handle()) {
+            Ok(reply) => {
+                if reply.events & wanted == 0 {
+                    self.asked += 1;
+                    self.told = Some(bit);
+                }
+                reply.events & wanted
+            }
+            Err(_) => file::poll(original, wanted).map_or(0, |reply| reply.events & wanted),
+        }
     }
 }
 
@@ -97,26 +127,33 @@ impl Outside {
                 let given = given.iter().filter_map(|brought| brought.number).collect();
                 self.waiters.all.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
                 let reply = request.detach()?;
-                self.waiters.all.push(Waiter { port: word, reply, label, words, bytes, given });
+                let told = self.waiters.told.take();
+                self.waiters.all.push(Waiter { port: word, reply, label, words, bytes, given, told });
                 Ok(None)
             }
         }
     }
 
-    /// Asks again for all that wait, unless the environment stands still for a command.
-    pub fn go_on(&mut self) {
+    /// Asks again for all that wait and have one of these bits, or none, unless the environment
+    /// stands still for a command.
+    pub fn go_on(&mut self, bits: u64) {
         if self.is_held {
             return;
         }
-        for waiter in core::mem::take(&mut self.waiters.all) {
+        for mut waiter in core::mem::take(&mut self.waiters.all) {
             if waiter.reply.is_null().unwrap_or(true) {
                 // Who waited has gone, or was interrupted by a signal.
+                continue;
+            }
+            if waiter.told.is_some_and(|bit| bit & bits == 0) {
+                self.waiters.all.push(waiter);
                 continue;
             }
             let asked = Asked { label: waiter.label, words: waiter.words, bytes: &waiter.bytes };
             let outcome = self.brought_again(&waiter.given).and_then(|given| self.try_now(waiter.port, &asked, &given));
             let Waiter { reply, .. } = match outcome {
                 Ok(Outcome::Later) => {
+                    waiter.told = self.waiters.told.take();
                     self.waiters.all.push(waiter);
                     continue;
                 }
@@ -149,6 +186,7 @@ impl Outside {
     }
 
     fn try_now(&mut self, word: u64, asked: &Asked<'_>, given: &[Brought]) -> Result<Outcome, Errno> {
+        self.waiters.told = None;
         let (original, source) = self.original(word)?;
         if *source == Source::Service(SERVICE_CLOCK) {
             return self.time(original, asked);
@@ -157,11 +195,10 @@ impl Outside {
         if let Some(outcome) = self.at_console(word, asked, given)? {
             return Ok(outcome);
         }
-        let (original, source) = self.original(word)?;
         match asked.label {
             file::map::LABEL | file::share::LABEL => return Err(Errno::ENODEV),
-            file::read::LABEL if !self.is_ready(original, source, POLLIN) => return Ok(Outcome::Later),
-            file::write::LABEL if !self.is_ready(original, source, POLLOUT) => return Ok(Outcome::Later),
+            file::read::LABEL if !self.is_ready(word, POLLIN)? => return Ok(Outcome::Later),
+            file::write::LABEL if !self.is_ready(word, POLLOUT)? => return Ok(Outcome::Later),
             file::lock::LABEL | file::lock_owned::LABEL => words[1] &= !LOCK_WAIT,
             _ => {}
         }
@@ -221,21 +258,17 @@ impl Outside {
 
     /// Returns true if a read or write of something outside does not have to wait, or is not to. If
     /// not, the port for that is told when one may go on.
-    fn is_ready(&self, original: Reference, source: &Source, events: u64) -> bool {
+    fn is_ready(&mut self, word: u64, events: u64) -> Result<bool, Errno> {
+        let (original, source) = self.original(word)?;
         let may_wait = match source {
             Source::Stream(_) => true,
             Source::File(path, _) => path.starts_with(b"/dev/"),
             _ => false,
         };
         if !may_wait || file::flags(original, KEEP_FLAGS).is_ok_and(|reply| reply.old & O_NONBLOCK != 0) {
-            return true;
+            return Ok(true);
         }
-        let wanted = events | POLLHUP | POLLERR;
-        let Ok(wake) = self.waiters.wake.new_reference(REFERENCE_USE | REFERENCE_NOTIFY) else { return false };
-        match file::watch(original, wanted, 1, wake.handle()) {
-            Ok(reply) => reply.events & wanted != 0,
-            Err(_) => file::poll(original, wanted).is_ok_and(|reply| reply.events & wanted != 0),
-        }
+        Ok(self.waiters.watch(original, events | POLLHUP | POLLERR) != 0)
     }
 
     /// References for something outside: its own objects, where ours stand for them, and ports of

@@ -122,7 +122,7 @@ impl World {
             let patience = self.lives.values().filter(|life| life.held.is_none()).filter_map(|life| life.outside.waiters.patience());
             let wait = left.into_iter().chain(patience).min().unwrap_or(nacre_sys::FOREVER);
             if !self.serve(wait)? {
-                self.lives.values_mut().for_each(|life| life.outside.go_on());
+                self.lives.values_mut().for_each(|life| life.outside.go_on(0));
             }
             self.bury();
         }

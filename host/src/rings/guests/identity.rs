@@ -63,9 +63,10 @@ fn copies() -> Outcome<Option<String>> {
     }
     original.type_line("go")?;
     let ended = original.rest()?;
-    let own = ended.output.trim_end().rsplit("up").next().unwrap_or_default().trim().to_string();
+    // What copies say stands there, too.
+    let own: Vec<&str> = ended.output.lines().map(str::trim).rev().take(2).collect();
     let lines: Vec<Vec<&str>> = said.iter().map(|text| text.lines().map(str::trim).collect()).collect();
     let is_told = lines.iter().all(|lines| matches!(lines[..], [drawn, "1"] if drawn.len() == 16));
-    let passed = status == Some(7) && is_told && lines[0][0] != lines[1][0] && own.ends_with('0') && !own.starts_with(lines[0][0]);
+    let passed = status == Some(7) && is_told && lines[0][0] != lines[1][0] && matches!(own[..], ["0", drawn] if drawn != lines[0][0] && drawn != lines[1][0]);
     Ok((!passed).then(|| format!("the copies ended with {status:?} and say {said:?}; {errors}; the original: {}", ended.describe())))
 }
