@@ -16,7 +16,7 @@ const MORE: usize = 3;
 /// real-time clock is that of another machine, and some rounds longer. It sleeps first, so that its
 /// machine's time of day is surely another than the new one's.
 const PROGRAM: &str = "sleep 20; echo up; i=0; left=3; while [ $left -gt 0 ]; do i=$((i + 1)); \
-    head -c 14000000 /dev/zero | tr '\\0' $((i % 10)) >/tmp/a; cp /tmp/a /tmp/b; cmp /tmp/a /tmp/b || echo differs; echo round $i; \
+    head -c 5000000 /dev/zero | tr '\\0' $((i % 10)) >/tmp/a; cp /tmp/a /tmp/b; cmp /tmp/a /tmp/b || echo differs; echo round $i; \
     d=$(($(cat /sys/class/rtc/rtc0/since_epoch) - $(date +%s))); [ ${d#-} -lt 4 ] || left=$((left - 1)); done; echo end; exit 7";
 
 /// Runs the case, if its name contains the filter.

@@ -82,7 +82,7 @@ pub const MESSAGE: usize = 32;
 pub const FAULT_WRITE: u64 = 1;
 /// The page is there, and may not be written.
 pub const FAULT_PROTECTED: u64 = 2;
-/// Others have the page.
+/// Flag of a fault: others have the page.
 pub const FAULT_MINOR: u64 = 4;
 
 /// The message of a fault.

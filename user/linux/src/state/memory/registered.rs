@@ -55,11 +55,11 @@ pub struct Lacking {
 /// Outcome of a look for a page that somebody lacks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// It is missing: the file is told.
+    /// No page, of which the file is told.
     Missing,
-    /// Others have it: the file is told of that.
+    /// A page that others have: the file is told of that.
     Minor,
-    /// It is shown now, and nobody is told.
+    /// A page that is shown now. Nobody is told.
     Shown,
 }
 

@@ -5,8 +5,8 @@
 //! there holds zeros. A page that may not be written has a mapping of its own in any registered
 //! area.
 //!
-//! A page of shared memory is there once it holds something, whoever has put that there; it is shown
-//! when it is touched, or, if the file wants to hear of that, when the program says so.
+//! A page of shared memory is there once it holds something, whoever has put that there; it is
+//! shown when it is touched, or, if the file wants to hear of that, when the program says so.
 //!
 //! Who touches what is hidden faults, and the library has the thread wait. What the library itself
 //! touches for a call it looks up here before: then the call waits, and is made again.
