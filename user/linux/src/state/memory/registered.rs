@@ -55,7 +55,7 @@ pub struct Lacking {
 /// Outcome of a look for a page that somebody lacks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// No page, of which the file is told.
+    /// A page that is missing: the file is told.
     Missing,
     /// A page that others have: the file is told of that.
     Minor,
