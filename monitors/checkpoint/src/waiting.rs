@@ -20,8 +20,8 @@ const MAX_WAITING: usize = 4096;
 const LOOK: u64 = 10_000_000;
 /// Nanoseconds after which those who have gone are let go, where all else is told.
 const LONG_LOOK: u64 = 1_000_000_000;
-/// Number of bits by which those who wait are told apart. Each has one, and so may others.
-const BITS: u64 = 32;
+/// Number of bits by which those who wait are told. Each has one of its own; others are not told.
+const BITS: u32 = 32;
 /// Bits of all that wait.
 pub const ALL: u64 = u64::MAX;
 
@@ -55,8 +55,8 @@ pub struct Waiters {
     /// The requests.
     pub all: Vec<Waiter>,
     wake: OwnedPort,
-    /// Number of times that somebody was asked to tell.
-    asked: u64,
+    /// Bits that somebody waits for.
+    used: u64,
     /// The bit of the last time, until who waits for it has it.
     told: Option<u64>,
 }
@@ -64,7 +64,7 @@ pub struct Waiters {
 impl Waiters {
     /// Makes an empty list, which is told at this port.
     pub fn new(wake: OwnedPort) -> Waiters {
-        Waiters { all: Vec::new(), wake, asked: 0, told: None }
+        Waiters { all: Vec::new(), wake, used: 0, told: None }
     }
 
     /// Nanoseconds after which somebody is to look again; none if nobody waits.
@@ -77,17 +77,22 @@ impl Waiters {
     /// next.
     fn watch(&mut self, original: Reference, wanted: u64) -> u64 {
         let Ok(wake) = self.wake.new_reference(REFERENCE_USE | REFERENCE_NOTIFY) else { return 0 };
-        let bit = 1 << (self.asked % BITS);
-        match file::watch(original, wanted, bit, wake.handle()) {
-            Ok(reply) => {
+        let bit = 1 << self.used.trailing_ones().min(BITS);
+        match if bit >> BITS == 0 { file::watch(original, wanted, bit, wake.handle()).ok() } else { None } {
+            Some(reply) => {
                 if reply.events & wanted == 0 {
-                    self.asked += 1;
+                    self.used |= bit;
                     self.told = Some(bit);
                 }
                 reply.events & wanted
             }
-            Err(_) => file::poll(original, wanted).map_or(0, |reply| reply.events & wanted),
+            None => file::poll(original, wanted).map_or(0, |reply| reply.events & wanted),
         }
+    }
+
+    /// Lets others have a bit.
+    fn free(&mut self, told: Option<u64>) {
+        self.used &= !told.unwrap_or(0);
     }
 }
 
@@ -120,7 +125,11 @@ impl Outside {
                 request.put(&bytes);
                 Ok(Some((words, references)))
             }
-            Outcome::Later if self.waiters.all.len() >= MAX_WAITING => Err(Errno::EAGAIN),
+            Outcome::Later if self.waiters.all.len() >= MAX_WAITING => {
+                let told = self.waiters.told.take();
+                self.waiters.free(told);
+                Err(Errno::EAGAIN)
+            }
             Outcome::Later => {
                 let Asked { label, words, bytes } = asked;
                 let bytes = bytes.to_vec();
@@ -143,12 +152,14 @@ impl Outside {
         for mut waiter in core::mem::take(&mut self.waiters.all) {
             if waiter.reply.is_null().unwrap_or(true) {
                 // Who waited has gone, or was interrupted by a signal.
+                self.waiters.free(waiter.told);
                 continue;
             }
             if waiter.told.is_some_and(|bit| bit & bits == 0) {
                 self.waiters.all.push(waiter);
                 continue;
             }
+            self.waiters.free(waiter.told.take());
             let asked = Asked { label: waiter.label, words: waiter.words, bytes: &waiter.bytes };
             let outcome = self.brought_again(&waiter.given).and_then(|given| self.try_now(waiter.port, &asked, &given));
             let Waiter { reply, .. } = match outcome {

@@ -38,7 +38,7 @@ pub unsafe fn create() {
             *gate = match vector {
                 2 => Gate::new(entry::non_maskable as *const () as u64, 0, 2),
                 8 => Gate::new(stub(vector), 0, 1),
-                // Where the kernel's own steps come, too, there may be no other stack.
+                // A step can come behind a `syscall`, where the stack is still the user's.
                 1 | 18 => Gate::new(stub(vector), 0, 3),
                 _ => Gate::new(stub(vector), ring, 0),
             };

@@ -30,7 +30,8 @@ pub const BLOCK_FRAMES: usize = 8;
 pub const STACK_END: u64 = 0x5000;
 /// Size of that stack.
 pub const STACK_SIZE: u64 = 16 << 10;
-/// Offsets of the ends of the stacks for double faults, non-maskable interrupts and machine checks.
+/// Offsets of the ends of the stacks for double faults, non-maskable interrupts, and machine
+/// checks and steps.
 pub const INTERRUPT_STACK_ENDS: [u64; 3] = [0x7000, 0x9000, 0xb000];
 /// Offset of the CPU's own data in a block.
 pub const CPU_DATA: u64 = 0xc000;

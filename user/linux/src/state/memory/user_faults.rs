@@ -283,10 +283,11 @@ impl Memory {
             return Ok(Found::Missing);
         }
         let is_held = part.is_held(page)?;
-        if if is_held { registered.minor } else { registered.missing } {
-            return Ok(if is_held { Found::Minor } else { Found::Missing });
+        match is_held {
+            true if registered.minor => Ok(Found::Minor),
+            false if registered.missing => Ok(Found::Missing),
+            _ => part.show(page, registered.rights, false).map(|()| Found::Shown),
         }
-        part.show(page, registered.rights, false).map(|()| Found::Shown)
     }
 
     /// Shows a page that others have. `EINVAL`: the memory is not shared; `EEXIST`: the page was
@@ -313,8 +314,7 @@ impl Memory {
                 return Err(ENOENT);
             }
             let known = part.pages.set_protected(page, is_protected, registered.rights);
-            let is_there = known.is_some() || !registered.hides() || part.shared && part.is_held(page)?;
-            if known.is_none() && is_protected && is_there {
+            if known.is_none() && is_protected && (!registered.hides() || part.shared && part.is_held(page)?) {
                 part.show(page, registered.rights, true)?;
             }
             known.unwrap_or(Ok(()))?;
